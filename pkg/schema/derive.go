@@ -1,0 +1,277 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// derive makes the type view of a compiled schema in two passes: one gives every subschema a node, so that recursion ends;
+// the other combines the parts of each node (allOf, anyOf, $ref with neighbours).
+func derive(s *jsonschema.Schema) *Type {
+	b := &builder{nodes: map[*jsonschema.Schema]*node{}}
+	n := b.node(s)
+	for _, part := range slices.Backward(b.order) { // parts before what is made of them
+		b.resolve(part)
+	}
+	return n.out
+}
+
+type builder struct {
+	nodes map[*jsonschema.Schema]*node
+	order []*node
+}
+
+// node is a subschema's type and what it must be combined with: all of all, and one of each list of choices.
+type node struct {
+	out     *Type
+	own     *Type
+	all     []*node
+	choices [][]*node
+	state   int // 0 new, 1 being resolved, 2 done
+}
+
+func (b *builder) node(s *jsonschema.Schema) *node {
+	if n, ok := b.nodes[s]; ok {
+		return n
+	}
+	n := &node{out: &Type{}}
+	b.nodes[s] = n
+	b.order = append(b.order, n)
+	n.own = b.own(s)
+	for _, ref := range []*jsonschema.Schema{s.Ref, dynamic(s), s.RecursiveRef} {
+		if ref != nil {
+			n.all = append(n.all, b.node(ref))
+		}
+	}
+	for _, part := range s.AllOf {
+		n.all = append(n.all, b.node(part))
+	}
+	for _, group := range [][]*jsonschema.Schema{s.AnyOf, s.OneOf} {
+		if len(group) == 0 {
+			continue
+		}
+		var choice []*node
+		for _, g := range group {
+			choice = append(choice, b.node(g))
+		}
+		n.choices = append(n.choices, choice)
+	}
+	return n
+}
+
+func dynamic(s *jsonschema.Schema) *jsonschema.Schema {
+	if s.DynamicRef == nil {
+		return nil
+	}
+	return s.DynamicRef.Ref
+}
+
+// own is what a subschema says by itself.
+func (b *builder) own(s *jsonschema.Schema) *Type {
+	if s.Bool != nil {
+		if *s.Bool {
+			return &Type{Kind: Any}
+		}
+		return &Type{Kind: Never}
+	}
+	t := &Type{Kind: Any}
+	switch {
+	case s.Types != nil:
+		t = b.typed(s, s.Types.ToStrings())
+	case s.Const != nil:
+		t = ConstOf(*s.Const)
+	case s.Enum != nil:
+		t = enumType(s.Enum.Values)
+	case len(s.Properties) > 0 || len(s.Required) > 0:
+		t = b.object(s)
+	case s.Items2020 != nil || len(s.PrefixItems) > 0:
+		t = b.list(s)
+	}
+	if s.Types != nil && s.Const != nil {
+		t = intersect(t, ConstOf(*s.Const), 0)
+	} else if s.Types != nil && s.Enum != nil {
+		t = intersect(t, enumType(s.Enum.Values), 0)
+	}
+	if s.Format != nil && (t.Kind == String || t.Kind == Any) {
+		t.Kind, t.Format = String, s.Format.Name
+	}
+	t.Title, t.source = s.Title, s
+	return t
+}
+
+func (b *builder) typed(s *jsonschema.Schema, names []string) *Type {
+	var variants []*Type
+	for _, name := range names {
+		switch name {
+		case "object":
+			variants = append(variants, b.object(s))
+		case "array":
+			variants = append(variants, b.list(s))
+		default:
+			variants = append(variants, &Type{Kind: Kind(name)})
+		}
+	}
+	return union(variants)
+}
+
+func (b *builder) list(s *jsonschema.Schema) *Type {
+	var elems []*Type
+	for _, p := range s.PrefixItems {
+		elems = append(elems, b.node(p).out)
+	}
+	rest, _ := s.Items.(*jsonschema.Schema) // before 2020-12
+	if s.Items2020 != nil {
+		rest = s.Items2020
+	}
+	switch {
+	case rest != nil && len(elems) == 0:
+		return &Type{Kind: List, Elem: b.node(rest).out}
+	default: // a tuple's items have many types
+		return &Type{Kind: List, Elem: &Type{Kind: Any}}
+	}
+}
+
+func (b *builder) object(s *jsonschema.Schema) *Type {
+	t := &Type{Kind: Object}
+	for name, p := range s.Properties {
+		t.fields = append(t.fields, Field{Name: name, Type: b.node(p).out, Required: slices.Contains(s.Required, name)})
+	}
+	for _, name := range s.Required {
+		if _, named := s.Properties[name]; !named {
+			t.fields = append(t.fields, Field{Name: name, Type: &Type{Kind: Any}, Required: true})
+		}
+	}
+	for _, branch := range []*jsonschema.Schema{s.Then, s.Else} {
+		b.conditional(t, branch)
+	}
+	slices.SortFunc(t.fields, func(x, y Field) int { return strings.Compare(x.Name, y.Name) })
+	t.fields = slices.CompactFunc(t.fields, func(x, y Field) bool { return x.Name == y.Name })
+	t.Extra, t.Open = b.extra(s, len(t.fields) > 0)
+	return t
+}
+
+// conditional adds the fields that only then or else names: they may be there.
+func (b *builder) conditional(t *Type, branch *jsonschema.Schema) {
+	if branch == nil {
+		return
+	}
+	for name, p := range branch.Properties {
+		if !slices.ContainsFunc(t.fields, func(f Field) bool { return f.Name == name }) {
+			t.fields = append(t.fields, Field{Name: name, Type: b.node(p).out})
+		}
+	}
+}
+
+func (b *builder) extra(s *jsonschema.Schema, named bool) (extra *Type, open bool) {
+	if len(s.PatternProperties) == 1 && s.AdditionalProperties == false {
+		for _, p := range s.PatternProperties {
+			return b.node(p).out, false
+		}
+	}
+	if len(s.PatternProperties) > 0 {
+		return &Type{Kind: Any}, false
+	}
+	switch ap := s.AdditionalProperties.(type) {
+	case bool:
+		if ap {
+			return &Type{Kind: Any}, false
+		}
+		return nil, false
+	case *jsonschema.Schema:
+		if ap.Bool != nil && !*ap.Bool {
+			return nil, false
+		}
+		return b.node(ap).out, false
+	}
+	if s.UnevaluatedProperties != nil && s.UnevaluatedProperties.Bool != nil && !*s.UnevaluatedProperties.Bool {
+		return nil, false
+	}
+	if named {
+		return nil, true
+	}
+	return &Type{Kind: Any}, false
+}
+
+// resolve combines a node's parts. A part that is still being resolved (a cycle of bare references) limits nothing.
+func (b *builder) resolve(n *node) {
+	if n.state != 0 {
+		return
+	}
+	n.state = 1
+	t := n.own
+	for _, part := range n.all {
+		b.resolve(part)
+		if part.state == 2 {
+			t = intersect(t, part.out, 0)
+		}
+	}
+	for _, choice := range n.choices {
+		var variants []*Type
+		for _, c := range choice {
+			b.resolve(c)
+			if c.state == 2 {
+				variants = append(variants, c.out)
+			} else {
+				variants = append(variants, &Type{Kind: Any})
+			}
+		}
+		t = intersect(t, union(variants), 0)
+	}
+	*n.out = *t
+	if n.out.Kind == "" {
+		n.out.Kind = Any
+	}
+	n.state = 2
+}
+
+// ConstOf is the type of one JSON value.
+func ConstOf(v any) *Type {
+	switch v := v.(type) {
+	case nil:
+		return &Type{Kind: Null}
+	case bool:
+		return &Type{Kind: Bool, Enum: []any{v}}
+	case string:
+		return &Type{Kind: String, Enum: []any{v}}
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return &Type{Kind: Int, Enum: []any{n}}
+		}
+		f, _ := v.Float64()
+		return &Type{Kind: Number, Enum: []any{f}}
+	case []any:
+		elems := make([]*Type, len(v))
+		for i, e := range v {
+			elems[i] = ConstOf(e)
+		}
+		if len(elems) == 0 {
+			return &Type{Kind: List, Elem: &Type{Kind: Never}, Enum: []any{v}}
+		}
+		return &Type{Kind: List, Elem: union(elems)}
+	case map[string]any:
+		var fields []Field
+		for k, e := range v {
+			fields = append(fields, Field{Name: k, Type: ConstOf(e), Required: true})
+		}
+		return ObjectOf(fields...)
+	}
+	if n, ok := toInt(v); ok {
+		return &Type{Kind: Int, Enum: []any{n}}
+	}
+	if f, ok := toFloat(v); ok {
+		return &Type{Kind: Number, Enum: []any{f}}
+	}
+	panic(fmt.Sprintf("schema: %T is no JSON value", v))
+}
+
+func enumType(values []any) *Type {
+	variants := make([]*Type, len(values))
+	for i, v := range values {
+		variants[i] = ConstOf(v)
+	}
+	return union(variants)
+}
