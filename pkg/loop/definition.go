@@ -1,0 +1,360 @@
+package loop
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/outerloop-dev/outerloop/pkg/charter"
+	"github.com/outerloop-dev/outerloop/pkg/registry"
+	"github.com/outerloop-dev/outerloop/pkg/rule"
+	"github.com/outerloop-dev/outerloop/pkg/schema"
+)
+
+// Definition is a checked loop: everything that compiling and running it needs,
+// with defaults applied, names resolved and rules compiled. It is immutable and
+// safe for concurrent use.
+type Definition struct {
+	// Hash is the bundle's SHA-256 in hex; empty when the loop was not bundled.
+	Hash string
+	Loop *Loop
+	// Nodes are all steps, blocks, groups and cases: a block before its
+	// content, and within a body in an order that respects the dependencies,
+	// ties broken by the order of the file.
+	Nodes []*Node
+	// Body holds the top-level steps.
+	Body *Body
+	// Workers are all workers the loop can reach, agents' tools included, by name.
+	Workers map[string]*Worker
+	Zone    *time.Location
+	// Project is the whole project file the loop was checked with.
+	Project *registry.Project
+
+	// Input is the schema of the loop's input; OutputType is the type of Output.
+	Input      *schema.Schema
+	OutputType *schema.Type
+	Subject    *Tree
+	Triggers   []TriggerRule
+	// Deadline is set when the budget's deadline is a time from the input.
+	Deadline *Tree
+	// Output is nil where the loop declares none: its output then is null.
+	Output *Tree
+	Accept []AcceptRule
+
+	byPath map[string]*Node
+}
+
+// Node finds a node by its static path ("follow_up/draft").
+func (d *Definition) Node(path string) (*Node, bool) {
+	n, ok := d.byPath[path]
+	return n, ok
+}
+
+// Worker is a checked charter.
+type Worker struct {
+	Charter *charter.Charter
+	// Document is the charter as JSON, the worker's copy (R20).
+	Document json.RawMessage
+	Input    *schema.Schema
+	Output   *schema.Schema
+	// Limits and Escalate are the charter's; their `input` is the worker's own.
+	Limits   []LimitRule
+	Escalate []EscalationRule
+	// Actions hold the compiled values of the charter's actions by name; Key and
+	// Resource are nil where the charter gives none.
+	Actions map[string]*ActionRule
+	// Prompt is the text of an agent's prompt; empty for other kinds.
+	Prompt string
+}
+
+// Node is a step, block, group or case of a checked loop.
+type Node struct {
+	// Path is static: block names, branch names and numbers of cases (from 1) joined by slashes.
+	Path string
+	Name string
+	Kind StepKind
+	// Step is the declaration; nil for groups and cases.
+	Step *Step
+	// Parent is the block, group or case that contains the node; nil at the top.
+	Parent *Node
+	// Position is the index in Definition.Nodes.
+	Position int
+	// Depth is how many `each` blocks contain the node: the length of its item address.
+	Depth int
+
+	// Needs are all nodes the step waits for, without duplicates, in the order of Definition.Nodes.
+	Needs []Dependency
+	When  *Rule
+	Input *Tree
+	// Reads are the facts bound to facts.NAME.
+	Reads  []FactReadRule
+	Writes []FactWriteRule
+	Emit   *EmitRule
+	Within time.Duration
+
+	// Worker does the step (KindWorker); Backup takes over; nil: none.
+	Worker *Worker
+	Backup *Worker
+	// Mode is how the step's work is dispatched, after the language's default.
+	Mode charter.Mode
+	// Routes are the rows of KindRoute; their labels are their numbers from 1.
+	// RouteBy are the values that choose, in the order of the file.
+	Routes  []RouteRule
+	RouteBy []NamedRule
+	// Accept, Limits, Review and Approval are the step's rules. Limits are the
+	// step's own, then the charter's; the strictest that breaks wins.
+	Accept []AcceptRule
+	Limits []LimitRule
+	Review *ReviewRule
+	// Approval is how people are asked, for whatever reason; nil: nothing can ask
+	// but low confidence or an agent's own escalation, which raise an exception.
+	Approval *ApprovalRule
+	// Action is nil where the step has none.
+	Action *ActionRule
+	// Failure is the effective rule. Groups and cases have none.
+	Failure *FailureRules
+
+	// Sub is the loop of KindLoop.
+	Sub *Definition
+	// Each is set for KindEach; its steps are in Body.
+	Each *EachRule
+	// Join is set for KindEach and KindBranches.
+	Join *Join
+	// Branches are the branches of KindBranches: groups or single steps, in the order of the file.
+	Branches []*Node
+	// Cases are the cases of KindSwitch, each a node of KindCase, labelled "1", "2", …
+	Cases []*Node
+	// CaseWhen is the rule of a KindCase; nil for the last way, `otherwise`.
+	CaseWhen *Rule
+	// Body holds the steps of KindEach, KindGroup and KindCase.
+	Body *Body
+	Wait *WaitRule
+
+	// Decider is the step whose settle answers what this block, route or wait asks
+	// (label, items, until), as it stands right before it; nil: the machine asks
+	// the coordinator. Decides is the other direction.
+	Decider *Node
+	Decides *Node
+
+	// OutputType is the type of what other steps read; nil for a wait for a time.
+	OutputType *schema.Type
+}
+
+// Dependency is one node that a step waits for.
+type Dependency struct {
+	Node *Node
+	// Waits: only waited for (default() or about); else the step does not run
+	// when Node gave no output.
+	Waits bool
+	// After: named by `after`.
+	After bool
+}
+
+// Body is a scope: the steps of a loop, an item, a group or a case.
+type Body struct {
+	// Owner is the node it belongs to; nil for the loop.
+	Owner *Node
+	// Nodes are the direct children, in the order of Definition.Nodes.
+	Nodes []*Node
+	// Plan is how they run; nil for an empty body.
+	Plan *Plan
+	// Output is the body's declared output; nil: none.
+	Output *Tree
+}
+
+// Plan is the series-parallel structure of a body: exactly one of Node,
+// Sequence, Parallel is set.
+type Plan struct {
+	Node     *Node
+	Sequence []*Plan
+	Parallel []*Plan
+	// Levelled marks a sequence of levels that makes steps wait for more than
+	// they need, since the dependencies are not series-parallel.
+	Levelled bool
+}
+
+// Uses tells what a rule or value reads, so that only that is loaded and bound.
+// An output is bound under its node's Name, a record under about.NAME.
+type Uses struct {
+	Outputs []*Node
+	About   []*Node
+	// Items are the `each` blocks whose current item is read, bound under Step.Each.As.
+	Items []*Node
+	// Facts are names of the step's Reads, bound under facts.NAME.
+	Facts []string
+	// Input is the loop's input; Work is the worker's own (both are bound as
+	// `input`: a charter's rules see the worker's, a loop's the loop's).
+	Input, Work bool
+	// Run, Event, Output, Confidence, Evidence, Unresolved and Verdict are the names of the language.
+	Run, Event, Output, Confidence, Evidence, Unresolved, Verdict bool
+}
+
+// Rule is a compiled rule.
+type Rule struct {
+	*rule.Program
+	// Text is the rule as written, for the decision log.
+	Text string
+	Uses Uses
+}
+
+// Tree is a compiled value.
+type Tree struct {
+	*rule.Value
+	Uses Uses
+}
+
+// NamedRule is a rule under a name.
+type NamedRule struct {
+	Name string
+	Rule *Rule
+}
+
+// LimitRule is a hard limit (R44).
+type LimitRule struct {
+	Rule *Rule
+	// Before: checked before the work (it does not read the output), else after it.
+	Before    bool
+	Otherwise charter.Otherwise
+	Say       *Tree
+	// FromCharter: the charter's; its `input` is the worker's.
+	FromCharter bool
+}
+
+// EscalationRule sends work to a group.
+type EscalationRule struct {
+	Rule *Rule
+	To   string
+	Say  *Tree
+}
+
+// AcceptRule is a condition of completed work.
+type AcceptRule struct {
+	Rule *Rule
+	Say  *Tree
+}
+
+// ReviewRule is the check by another worker. The reviewer's own step record is Path + ".review".
+type ReviewRule struct {
+	Worker    *Worker
+	Mode      charter.Mode
+	Input     *Tree
+	Pass      *Rule
+	Revisions int
+	Otherwise charter.Otherwise
+}
+
+// ApprovalRule is how people are asked, defaults applied.
+type ApprovalRule struct {
+	// Declared: the step has its own `approval`, which asks when When holds
+	// (nil: always). Else only limits, a review, a stage or low confidence ask.
+	Declared bool
+	When     *Rule
+	// Ask is nil where it was left out: the limit's `say` or the verdict is asked.
+	Ask       *Tree
+	Approvers []string
+	Within    time.Duration
+	Expired   Ending
+	Rejected  Ending
+	People    int
+	Never     []*Tree
+	Remind    time.Duration
+	Escalate  []Stage
+}
+
+// ActionRule is a business action of a step, or an action of a charter.
+type ActionRule struct {
+	// Declared is the charter's entry.
+	Declared charter.Action
+	// Key and Resource are the step's, else the charter's (then Uses.Work tells).
+	// A nil Key stands for subject and item key joined by "/"; a nil Resource for no lease.
+	Key      *Tree
+	Resource *Tree
+	// QuotaBy is the value that Declared.AtMost counts by, over the worker's input; nil: the key.
+	QuotaBy *Tree
+	// Stage is where the action's autonomy starts.
+	Stage charter.Stage
+}
+
+// FactReadRule is a fact that is bound to facts.NAME.
+type FactReadRule struct {
+	Name  string
+	Fact  *Tree
+	Fresh time.Duration
+	// Schema is nil where the project declares none.
+	Schema *schema.Schema
+}
+
+// FactWriteRule is a fact written with completion.
+type FactWriteRule struct {
+	Fact   *Tree
+	Value  *Tree
+	Schema *schema.Schema
+}
+
+// EmitRule is an event sent with completion.
+type EmitRule struct {
+	Event  string
+	Data   *Tree
+	Schema *schema.Schema
+}
+
+// FailureRules is the effective failure rule of a step.
+type FailureRules struct {
+	// Retry is by class, in the order of the file; the class `any` stands for all others.
+	Retry      []RetryRule
+	Then       Ending
+	Substitute *Tree
+	Say        *Tree
+}
+
+// RetryRule is one class's retries.
+type RetryRule struct {
+	Retry
+	// Fields replace fields of the input in further tries, by name.
+	Fields []NamedTree
+}
+
+// NamedTree is a value under a name.
+type NamedTree struct {
+	Name string
+	Tree *Tree
+}
+
+// EachRule is what an `each` computes.
+type EachRule struct {
+	List     *Rule
+	As       string
+	Key      *Tree
+	MaxItems int
+	AtOnce   int
+}
+
+// RouteRule is a row of a routing table.
+type RouteRule struct {
+	Match  []Match
+	Worker *Worker
+	Backup *Worker
+	Mode   charter.Mode
+	// Ask is the group of people who fill in the output; empty: Worker does.
+	Ask string
+}
+
+// WaitRule is a wait; exactly one of Until, For, Event is set.
+type WaitRule struct {
+	Until  *Rule
+	For    time.Duration
+	Event  string
+	Match  *Rule
+	Within time.Duration
+}
+
+// TriggerRule is a trigger with its rules.
+type TriggerRule struct {
+	Trigger
+	When  *Rule
+	Input *Tree
+	AsOf  *Rule
+	// Probe, Each and Key belong to a monitor.
+	Probe *Worker
+	Each  *Rule
+	Key   *Tree
+}
