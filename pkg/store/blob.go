@@ -1,0 +1,26 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+)
+
+const blobScheme = "sha256:"
+
+// BlobRef is the reference of content: "sha256:" and 64 lower-case hex digits.
+func BlobRef(content []byte) string {
+	sum := sha256.Sum256(content)
+	return blobScheme + hex.EncodeToString(sum[:])
+}
+
+// ParseBlobRef gives the hash in a reference. Errors wrap ErrInvalid.
+func ParseBlobRef(ref string) ([]byte, error) {
+	digits, found := strings.CutPrefix(ref, blobScheme)
+	hash, err := hex.DecodeString(digits)
+	if !found || err != nil || len(hash) != sha256.Size || digits != strings.ToLower(digits) {
+		return nil, fmt.Errorf("%w: %q is no reference of a blob", ErrInvalid, ref)
+	}
+	return hash, nil
+}

@@ -1,0 +1,126 @@
+package sqlitestore
+
+import (
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+
+	"modernc.org/sqlite"
+)
+
+// conn is one SQLite connection with its prepared statements. It speaks to the
+// driver itself: the pool of database/sql would cost a third of a small read.
+// It is not safe for concurrent use.
+type conn struct {
+	driver driver.Conn
+	ready  map[string]driver.Stmt
+}
+
+// dial opens a connection; params are SQLite's URI parameters.
+func dial(path string, params url.Values) (*conn, error) {
+	// The characters that end a path in a URI are the only ones to escape.
+	escaped := strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
+	opened, err := (&sqlite.Driver{}).Open("file:" + escaped + "?" + params.Encode())
+	if err != nil {
+		return nil, classify(err)
+	}
+	return &conn{driver: opened, ready: map[string]driver.Stmt{}}, nil
+}
+
+func (c *conn) prepared(text string) (driver.Stmt, error) {
+	if stmt, ok := c.ready[text]; ok {
+		return stmt, nil
+	}
+	stmt, err := c.driver.Prepare(text)
+	if err != nil {
+		return nil, classify(err)
+	}
+	c.ready[text] = stmt
+	return stmt, nil
+}
+
+// exec runs a statement and answers how many rows it changed.
+func (c *conn) exec(text string, args ...driver.Value) (int64, error) {
+	stmt, err := c.prepared(text)
+	if err != nil {
+		return 0, err
+	}
+	result, err := stmt.Exec(args) //nolint:staticcheck // no context: a statement must not be cut in two
+	if err != nil {
+		return 0, classify(err)
+	}
+	return result.RowsAffected()
+}
+
+// errStop ends a query early; query then answers nil.
+var errStop = errors.New("stop")
+
+// query runs a statement and gives each row to a function; the row is reused.
+func (c *conn) query(text string, each func(row []driver.Value) error, args ...driver.Value) (err error) {
+	stmt, err := c.prepared(text)
+	if err != nil {
+		return err
+	}
+	rows, err := stmt.Query(args) //nolint:staticcheck // as in exec
+	if err != nil {
+		return classify(err)
+	}
+	defer func() {
+		if closing := rows.Close(); err == nil {
+			err = classify(closing)
+		}
+	}()
+	row := make([]driver.Value, len(rows.Columns()))
+	for {
+		if err := rows.Next(row); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return classify(err)
+		}
+		if err := each(row); errors.Is(err, errStop) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+// number runs a statement that answers one number.
+func (c *conn) number(text string, args ...driver.Value) (int64, error) {
+	var answer int64
+	err := c.query(text, func(row []driver.Value) error {
+		value, ok := row[0].(int64)
+		if !ok {
+			return fmt.Errorf("%s: answered %T, not a number", text, row[0])
+		}
+		answer = value
+		return nil
+	}, args...)
+	return answer, err
+}
+
+// run executes statements one after the other.
+func (c *conn) run(texts ...string) error {
+	for _, text := range texts {
+		if _, err := c.exec(text); err != nil {
+			return fmt.Errorf("%s: %w", text, err)
+		}
+	}
+	return nil
+}
+
+// forget drops the prepared statements, which hold on to the schema.
+func (c *conn) forget() {
+	for _, stmt := range c.ready {
+		_ = stmt.Close() // the error is that of the statement's last run, reported then
+	}
+	clear(c.ready)
+}
+
+func (c *conn) close() error {
+	c.forget()
+	return classify(c.driver.Close())
+}

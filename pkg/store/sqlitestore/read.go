@@ -1,0 +1,112 @@
+package sqlitestore
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"strings"
+
+	"github.com/outerloop-dev/outerloop/pkg/store"
+)
+
+// Get reads items as of now, applied writes included.
+func (s *Store) Get(ctx context.Context, keys ...store.Key) ([]*store.Item, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := store.ValidateKeys(keys); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed != nil {
+		return nil, s.failed
+	}
+	items := make([]*store.Item, len(keys))
+	for i, key := range keys {
+		var err error
+		if _, items[i], err = s.load(key); err != nil {
+			return nil, fmt.Errorf("reading %s/%s: %w", key.Part, key.Sort, err)
+		}
+	}
+	return items, nil
+}
+
+// List reads one page as of now, the indexes included.
+func (s *Store) List(ctx context.Context, q store.Query) (store.Page, error) {
+	if err := ctx.Err(); err != nil {
+		return store.Page{}, err
+	}
+	span, err := q.Span()
+	if err != nil || span.None {
+		return store.Page{}, err
+	}
+	text, args := statement(q, span)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed != nil {
+		return store.Page{}, s.failed
+	}
+	page, bytes := store.Page{}, 0
+	err = s.db.query(text, func(row []driver.Value) error {
+		if len(page.Items) == span.Limit || bytes > store.PageBytes {
+			last := &page.Items[len(page.Items)-1]
+			page.Next = q.NextAfter(position(q.Index, last), last.Key)
+			return errStop
+		}
+		_, item, err := decode(row)
+		if err != nil {
+			return err
+		}
+		bytes += len(item.Body)
+		page.Items = append(page.Items, *item)
+		return nil
+	}, args...)
+	if err != nil {
+		return store.Page{}, fmt.Errorf("listing %s: %w", q.Part, err)
+	}
+	return page, nil
+}
+
+func position(index store.Index, item *store.Item) string {
+	switch {
+	case index == store.ByList && item.List != nil:
+		return item.List.Sort
+	case index == store.ByDue && item.Due != nil:
+		return item.Due.Sort
+	default:
+		return item.Sort
+	}
+}
+
+// statement asks for one row more than the page holds, to know whether it is the last.
+func statement(q store.Query, span store.Span) (string, []driver.Value) {
+	part, sort, order := "part", "sort", []string{"sort"}
+	switch q.Index {
+	case store.ByList:
+		part, sort, order = "list_part", "list_sort", []string{"list_sort", "part", "sort"}
+	case store.ByDue:
+		part, sort, order = "due_part", "due_sort", []string{"due_sort", "part", "sort"}
+	}
+	text, args := "SELECT "+columns+" FROM item WHERE "+part+" = ?", []driver.Value{q.Part}
+	if span.From != "" {
+		text, args = text+" AND "+sort+" >= ?", append(args, span.From)
+	}
+	if span.To != "" {
+		text, args = text+" AND "+sort+" < ?", append(args, span.To)
+	}
+	beyond, direction := " > ", ""
+	if q.Descending {
+		beyond, direction = " < ", " DESC"
+	}
+	if at := span.After; at != nil {
+		args = append(args, at.Sort)
+		if at.Key != nil {
+			args = append(args, at.Key.Part, at.Key.Sort)
+		}
+		marks := strings.Repeat(", ?", len(order))[2:]
+		text += " AND (" + strings.Join(order, ", ") + ")" + beyond + "(" + marks + ")"
+	}
+	text += " ORDER BY " + strings.Join(order, direction+", ") + direction + " LIMIT ?"
+	return text, append(args, int64(span.Limit+1))
+}

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package sqlitestore
+
+func isReadOnlyVolume(error) bool { return false }

@@ -1,0 +1,286 @@
+package sqlitestore
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"time"
+
+	"github.com/outerloop-dev/outerloop/pkg/store"
+)
+
+// batch is the open transaction: what it holds becomes durable together.
+type batch struct {
+	writes int64
+	bytes  int
+	done   chan struct{} // closed after the commit
+	err    error         // set before done is closed
+}
+
+// A transaction of this size is committed without being asked.
+const (
+	largeWrites = 2000
+	largeBytes  = 8 << 20
+)
+
+// Write does all operations or none and returns when they are durable. When
+// the context ends while it waits for the disk, the answer is ErrOutcomeUnknown.
+func (s *Store) Write(ctx context.Context, id string, ops ...store.Op) error {
+	if err := s.Apply(ctx, id, ops...); err != nil {
+		return err
+	}
+	return s.settle(ctx)
+}
+
+func (s *Store) settle(ctx context.Context) error {
+	err := s.Sync(ctx)
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("%w: waiting for the disk: %w", store.ErrOutcomeUnknown, err)
+	}
+	return err
+}
+
+// Apply does a Write without waiting for the disk. It is committed within
+// Options.Linger in any case.
+func (s *Store) Apply(ctx context.Context, id string, ops ...store.Op) error {
+	if err := s.writable(ctx); err != nil {
+		return err
+	}
+	if err := store.Validate(id, ops); err != nil {
+		return err
+	}
+	s.busy.Add(1)
+	defer s.busy.Add(-1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.inBatch(func() (int, error) { return s.apply(ctx, id, ops) })
+}
+
+func (s *Store) writable(ctx context.Context) error {
+	if s.readOnly {
+		return fmt.Errorf("%w: it was opened for reading", store.ErrReadOnly)
+	}
+	return ctx.Err()
+}
+
+// inBatch runs a change in the open transaction, opening one if need be. The
+// change answers how many bytes it wrote; when it refuses, it has changed nothing.
+func (s *Store) inBatch(change func() (bytes int, err error)) error {
+	if s.failed != nil {
+		return s.failed
+	}
+	opened := s.batch == nil
+	if opened {
+		if err := s.db.run("BEGIN IMMEDIATE"); err != nil {
+			return err
+		}
+		s.batch = &batch{done: make(chan struct{})}
+	}
+	bytes, err := change()
+	if err != nil {
+		if opened && s.failed == nil {
+			s.batch = nil
+			if err := s.db.run("ROLLBACK"); err != nil {
+				return s.fail(err)
+			}
+		}
+		return err
+	}
+	s.stats.Writes++
+	s.batch.writes++
+	s.batch.bytes += bytes
+	if opened {
+		signal(s.dirty)
+	}
+	if s.batch.writes >= largeWrites || s.batch.bytes >= largeBytes {
+		signal(s.kick)
+	}
+	return nil
+}
+
+// apply decides every operation before it changes anything.
+func (s *Store) apply(ctx context.Context, id string, ops []store.Op) (bytes int, err error) {
+	ids := make([]int64, len(ops))
+	before, after := make([]*store.Item, len(ops)), make([]*store.Item, len(ops))
+	first := -1
+	for i, op := range ops {
+		if ids[i], before[i], err = s.load(op.Item.Key); err != nil {
+			return 0, err
+		}
+		next, ok := store.Evaluate(id, op, before[i])
+		if !ok && first < 0 {
+			first = i
+		}
+		after[i] = next
+	}
+	if first >= 0 {
+		return 0, store.Failed(id, ops, first, before)
+	}
+	for i, op := range ops {
+		if op.Kind == store.KindAdd {
+			if err := store.CheckSize(*after[i]); err != nil {
+				return 0, fmt.Errorf("operation %d: %w", i+1, err)
+			}
+		}
+	}
+	for i, op := range ops {
+		if err := s.change(op.Kind, ids[i], before[i], after[i]); err != nil {
+			return 0, s.fail(err)
+		}
+		if after[i] != nil {
+			bytes += len(after[i].Body)
+		}
+	}
+	if meter := store.MeterOf(ctx); meter != nil {
+		meter.Count(store.Usage{Calls: 1, WriteUnits: store.Units(ops, before, after)})
+	}
+	return bytes, nil
+}
+
+func (s *Store) load(key store.Key) (id int64, item *store.Item, err error) {
+	err = s.db.query("SELECT "+columns+" FROM item WHERE part = ? AND sort = ?", func(row []driver.Value) error {
+		id, item, err = decode(row)
+		return err
+	}, key.Part, key.Sort)
+	return id, item, err
+}
+
+func (s *Store) change(kind store.Kind, id int64, before, after *store.Item) error {
+	var changed int64
+	var err error
+	switch kind {
+	case store.KindCheck:
+		return nil
+	case store.KindCreate:
+		changed, err = s.insert(after)
+	case store.KindRemove:
+		changed, err = s.db.exec("DELETE FROM item WHERE id = ?", id)
+	case store.KindAdd:
+		changed, err = s.db.exec("UPDATE item SET version = ?, write_id = ?, numbers = ? WHERE id = ?",
+			after.Version, after.WriteID, encodeNumbers(after.Numbers), id)
+	case store.KindReplace:
+		changed, err = s.replace(id, before, after)
+	}
+	if err == nil && changed != 1 {
+		return fmt.Errorf("%w: %s changed %d rows", store.ErrCorrupt, kind, changed)
+	}
+	return err
+}
+
+func (s *Store) insert(item *store.Item) (int64, error) {
+	args := []driver.Value{
+		item.Part, item.Sort, item.Version, item.WriteID, encodeNumbers(item.Numbers), bodyArg(item.Body),
+		item.Expires,
+	}
+	return s.db.exec(`INSERT INTO item
+		(part, sort, version, write_id, numbers, body, expires, list_part, list_sort, due_part, due_sort)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, append(args, indexArgs(item)...)...)
+}
+
+// replace leaves the index columns alone where it can: naming them would
+// rewrite the index entries.
+func (s *Store) replace(id int64, before, after *store.Item) (int64, error) {
+	args := []driver.Value{
+		after.Version, after.WriteID, encodeNumbers(after.Numbers), bodyArg(after.Body),
+	}
+	const values = "UPDATE item SET version = ?, write_id = ?, numbers = ?, body = ?"
+	if same(before.List, after.List) && same(before.Due, after.Due) && before.Expires == after.Expires {
+		return s.db.exec(values+" WHERE id = ?", append(args, id)...)
+	}
+	args = append(append(args, after.Expires), indexArgs(after)...)
+	return s.db.exec(values+", expires = ?, list_part = ?, list_sort = ?, due_part = ?, due_sort = ? WHERE id = ?",
+		append(args, id)...)
+}
+
+func same(a, b *store.IndexKey) bool {
+	return a == b || a != nil && b != nil && *a == *b
+}
+
+// Sync returns when everything applied before the call is durable. Waiting
+// callers share one commit. The context ends the waiting, not the commit.
+func (s *Store) Sync(ctx context.Context) error {
+	if err := s.writable(ctx); err != nil {
+		return err
+	}
+	alone := s.busy.Add(1) == 1
+	defer s.busy.Add(-1)
+	s.mu.Lock()
+	open := s.batch
+	if s.failed != nil || open == nil || alone {
+		// A lone caller saves two wake-ups by committing itself.
+		defer s.mu.Unlock()
+		if s.failed != nil {
+			return s.failed
+		}
+		return s.commit()
+	}
+	s.mu.Unlock()
+	signal(s.kick)
+	select {
+	case <-open.done:
+		return open.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// commitLoop is the one committer: it commits when somebody waits, when the
+// transaction is large, or after the linger.
+func (s *Store) commitLoop() {
+	defer close(s.done)
+	for {
+		select {
+		case <-s.quit:
+			return
+		case <-s.dirty:
+		}
+		timer := time.NewTimer(s.linger)
+		select {
+		case <-s.quit:
+			timer.Stop()
+			return
+		case <-s.kick:
+		case <-timer.C:
+		}
+		timer.Stop()
+		s.mu.Lock()
+		_ = s.commit() // the waiters and the next caller are told
+		s.mu.Unlock()
+	}
+}
+
+// commit makes the open transaction durable and tells who waits for it. The
+// lock is held.
+func (s *Store) commit() error {
+	if s.batch == nil {
+		return nil
+	}
+	done := s.batch
+	if err := s.db.run("COMMIT"); err != nil {
+		return s.fail(err)
+	}
+	s.stats.Syncs++
+	s.batch = nil
+	close(done.done)
+	return nil
+}
+
+// fail goes back to the last durable state for good: what was applied since is
+// lost as a whole, so that a suffix of the order is missing and never a middle.
+func (s *Store) fail(cause error) error {
+	s.failed = fmt.Errorf("%w: %w", ErrBroken, cause)
+	_ = s.db.run("ROLLBACK") // SQLite may have rolled back by itself
+	if s.batch != nil {
+		s.batch.err = s.failed
+		close(s.batch.done)
+		s.batch = nil
+	}
+	return s.failed
+}
+
+func signal(to chan struct{}) {
+	select {
+	case to <- struct{}{}:
+	default:
+	}
+}
