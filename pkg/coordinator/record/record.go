@@ -1,0 +1,98 @@
+package record
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/outerloop-dev/outerloop/pkg/store"
+)
+
+// DuePart is the partition of the due index; its sort keys begin with the time.
+const DuePart = "DUE"
+
+// Value is a JSON value kept inline up to InlineLimit, or as a blob.
+type Value struct {
+	Inline json.RawMessage `json:"inline,omitempty"`
+	Ref    string          `json:"ref,omitempty"`
+	Hash   string          `json:"hash,omitempty"`
+	Size   int             `json:"size,omitempty"`
+}
+
+// InlineLimit is the largest value in bytes that an item holds itself.
+const InlineLimit = 4096
+
+// IsZero tells whether there is no value.
+func (v Value) IsZero() bool { return v.Inline == nil && v.Ref == "" }
+
+// HashOf is the hash under which a canonical JSON text or any other content is recorded.
+func HashOf(content []byte) string {
+	sum := sha256.Sum256(content)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// ShortID is a stable id of 16 hex digits made from the parts.
+func ShortID(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return hex.EncodeToString(sum[:8])
+}
+
+// Entry is one decision of the coordinator, kept with what it was about (R53).
+type Entry struct {
+	At      time.Time `json:"at"`
+	Kind    string    `json:"kind"`
+	Worker  string    `json:"worker,omitempty"`
+	Rule    string    `json:"rule,omitempty"`
+	Outcome string    `json:"outcome,omitempty"`
+	Input   string    `json:"input,omitempty"`
+	Output  string    `json:"output,omitempty"`
+	Ms      int64     `json:"ms,omitempty"`
+	By      string    `json:"by,omitempty"`
+}
+
+// maxEntries bounds the log of one record; the oldest but the first are dropped.
+const maxEntries = 40
+
+func addEntry(log []Entry, e Entry) []Entry {
+	if len(log) >= maxEntries {
+		log = append(log[:1:1], log[2:]...)
+	}
+	return append(log, e)
+}
+
+func encode(record any) []byte {
+	body, err := json.Marshal(record)
+	if err != nil { // records hold only plain fields and JSON that was read as such
+		panic(fmt.Sprintf("encoding %T: %v", record, err))
+	}
+	return body
+}
+
+func decode(item *store.Item, into any) error {
+	if err := json.Unmarshal(item.Body, into); err != nil {
+		return fmt.Errorf("reading %s/%s: %w", item.Part, item.Sort, err)
+	}
+	return nil
+}
+
+func truth(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func due(at time.Time, key store.Key) *store.IndexKey {
+	return &store.IndexKey{Part: DuePart, Sort: store.TimeKey(at) + "#" + key.Part + "#" + key.Sort}
+}
+
+// put is a Create of a record that was not read, else a Replace at the version read.
+func put(item store.Item) store.Op {
+	if item.Version == 0 {
+		return store.Create(item)
+	}
+	return store.Replace(item)
+}
