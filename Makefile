@@ -1,0 +1,70 @@
+# outerloop: `make help` says what each target does.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+BUILD    := build
+BIN      := $(BUILD)/outerloop
+VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+LDFLAGS  := -s -w -X main.version=$(VERSION)
+GOFILES  := $(shell git ls-files '*.go' 2>/dev/null)
+AS_OF    := 2026-11-30
+LINT     := $(BUILD)/bin/golangci-lint
+LINT_VERSION := v2.15.0
+# The packages with goroutines; the race detector slows SQLite elevenfold, so
+# simulations, kills and benchmarks run without it.
+RACE     := . ./pkg/gate/... ./pkg/rule/... ./pkg/schema/... ./pkg/store ./pkg/store/storetest/... ./pkg/store/dynamostore/... \
+            ./pkg/worker/... ./pkg/local/... ./functions/...
+
+help: ## Show this list
+	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(BIN): $(GOFILES) go.mod
+	@mkdir -p $(BUILD)
+	go build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/outerloop
+
+build: $(BIN) ## Build build/outerloop
+
+run: $(BIN) ## Run the CRM follow-up sample on the embedded engine (waiting for a person is success)
+	@$(BIN) run crm-followup --input exports/crm.csv --as-of $(AS_OF); code=$$?; [ $$code -eq 0 ] || [ $$code -eq 3 ] || exit $$code
+
+dev: $(BIN) ## Keep the embedded engine running: schedules, queues, waits
+	$(BIN) dev
+
+test: ## Run all tests; the race detector too where a C compiler is found
+	go test ./...
+	@if command -v gcc >/dev/null || command -v cc >/dev/null; then \
+	  echo "race tests"; CGO_ENABLED=1 go test -race -short $(RACE); \
+	elif [ -n "$$CI" ]; then echo "make test: no C compiler, and race tests are required here" >&2; exit 1; \
+	else echo "race tests skipped: no C compiler found"; fi
+
+$(LINT):
+	@mkdir -p $(BUILD)/bin
+	GOBIN=$(CURDIR)/$(BUILD)/bin go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
+
+lint: $(LINT) ## Formatting, vet, import direction, size of functions and files
+	$(LINT) run ./...
+
+bench: ## Measure the engine and the store; writes build/bench.json
+	@mkdir -p $(BUILD)
+	go run ./internal/bench -o $(BUILD)/bench.json
+
+bench-store: ## Measure both store adapters, lone and 64 in flight
+	go test -run '^$$' -bench . -benchmem ./pkg/store/...
+
+crash: $(BIN) ## Kill the program 1,000 times at random moments and compare with an undisturbed run
+	go test ./internal/crashtest -run TestKill -count=1 -timeout 60m -v -kills 1000
+
+generate: $(BIN) ## Write what is derived: compiled machines, help texts, tables in the docs
+	$(BIN) compile
+	go generate ./...
+
+verify: $(BIN) lint ## Everything that must hold before a change lands: lint, tests, no drift
+	$(BIN) validate ./...
+	$(BIN) compile --check
+	$(MAKE) test
+	@git diff --exit-code -- docs README.md statemachines >/dev/null || { echo "derived files have changed: run make generate and commit" >&2; exit 1; }
+
+clean: ## Remove what was built (not the runs in .outerloop)
+	rm -rf $(BUILD)
+
+.PHONY: help build run dev test lint bench bench-store crash generate verify clean

@@ -1,0 +1,94 @@
+package compile
+
+import (
+	"fmt"
+
+	"github.com/outerloop-dev/outerloop/pkg/loop"
+)
+
+// finishState is the last state of every machine.
+const finishState = "finish"
+
+// Compile gives the machine of a checked loop. It fails only for a loop that
+// is too large for one machine (item bounds, event budget); everything else
+// has been checked with the loop.
+func Compile(def *loop.Definition) ([]byte, error) {
+	c := &compiler{def: def, names: map[string]string{}}
+	states := &scope{compiler: c}
+	states.plan(def.Body.Plan, finishState)
+	states.add(finishState, c.coordinatorTask(call{op: "finish", comment: "All steps are settled: check what the loop promises and close the run"}, ""))
+	if c.err != nil {
+		return nil, fmt.Errorf("compiling %s: %w", def.Loop.Name, c.err)
+	}
+	start := finishState
+	if def.Body.Plan != nil {
+		start = states.first(def.Body.Plan)
+	}
+	machine := object{
+		{"Comment", fmt.Sprintf("%s, version %d: %s", def.Loop.Name, def.Loop.Version, def.Loop.Objective)},
+		{"StartAt", start},
+		{"States", states.states},
+	}
+	return pretty(machine)
+}
+
+// compiler holds what one compilation shares.
+type compiler struct {
+	def *loop.Definition
+	// names maps long state names to their short forms and back, so that they stay unique.
+	names map[string]string
+	err   error
+}
+
+func (c *compiler) fail(format string, args ...any) {
+	if c.err == nil {
+		c.err = fmt.Errorf(format, args...)
+	}
+}
+
+// scope collects the states of one States block: the machine, a branch or an iteration.
+type scope struct {
+	*compiler
+	// prefix names the scope's own states ("follow_up."); empty for the machine.
+	prefix string
+	states object
+	// stops: the scope has its Fail state.
+	stops bool
+}
+
+func (s *scope) add(name string, state object) { s.states.set(name, state) }
+
+// inner opens a scope for the content of a state.
+func (s *scope) inner(name string) *scope {
+	return &scope{compiler: s.compiler, prefix: name + "."}
+}
+
+// stopped is the scope's Fail state, for runs that are halted, cancelled or closed.
+func (s *scope) stopped() string {
+	name := s.name(s.prefix + "stopped")
+	if !s.stops {
+		s.stops = true
+		s.add(name, object{
+			{"Type", "Fail"},
+			{"Comment", "The run is blocked, cancelled or closed; the store has the reason"},
+			{"ErrorPath", "$.o.Error"},
+			{"CausePath", "$.o.Cause"},
+		})
+	}
+	return name
+}
+
+// block is the StartAt and States of a scope.
+func (s *scope) block(start string) object {
+	return object{{"StartAt", start}, {"States", s.states}}
+}
+
+// flow ends a state: on to next, or out of the scope with an empty answer.
+func flow(state *object, next string) {
+	if next != "" {
+		state.set("Next", next)
+		return
+	}
+	state.set("OutputPath", nil)
+	state.set("End", true)
+}

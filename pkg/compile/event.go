@@ -1,0 +1,74 @@
+package compile
+
+import "github.com/outerloop-dev/outerloop/pkg/loop"
+
+// Events of the states in an execution's history, as Step Functions counts
+// them against 25,000.
+const (
+	stateEvents   = 2 // entered, exited
+	attemptEvents = 4 // scheduled, started, submitted, succeeded or failed
+	mapEvents     = 2 // started, succeeded
+)
+
+// bodyEvents bounds the history events of one pass through a body when every
+// declared retry, revision, backup and approval is used up.
+func (c *compiler) bodyEvents(b *loop.Body) int {
+	if b == nil {
+		return 0
+	}
+	n := 0
+	for _, node := range b.Nodes {
+		n += c.nodeEvents(node)
+	}
+	return n
+}
+
+func (c *compiler) nodeEvents(n *loop.Node) int {
+	events := 0
+	if asks(n) && n.Decider == nil {
+		events += stateEvents + attemptEvents
+	}
+	switch n.Kind {
+	case loop.KindWorker, loop.KindRoute, loop.KindLoop:
+		return events + stepEvents(n)
+	case loop.KindEach:
+		return events + c.eachEvents(n)
+	case loop.KindBranches:
+		events += stateEvents + mapEvents
+		for _, branch := range n.Branches {
+			events += c.nodeEvents(branch)
+		}
+		return events
+	case loop.KindSwitch:
+		most := 0
+		for _, way := range n.Cases {
+			most = max(most, c.bodyEvents(way.Body))
+		}
+		return events + stateEvents + most
+	case loop.KindWait:
+		return events + 2*stateEvents + 2*attemptEvents
+	}
+	return events + c.bodyEvents(n.Body)
+}
+
+func stepEvents(n *loop.Node) int {
+	pass := stateEvents + attemptEvents*(tries(n.Failure)+backstop)
+	events := pass
+	if n.Backup != nil || n.Kind == loop.KindRoute {
+		events += pass
+	}
+	if n.Review != nil {
+		events = (events + pass) * (n.Review.Revisions + 1)
+	}
+	if n.Approval != nil {
+		events += 2 * (stateEvents + attemptEvents)
+	}
+	return events + stateEvents + attemptEvents
+}
+
+func (c *compiler) eachEvents(n *loop.Node) int {
+	if len(c.pages(n)) > 0 {
+		return stateEvents + mapEvents + 2
+	}
+	return stateEvents + mapEvents + n.Each.MaxItems*(c.bodyEvents(n.Body)+2)
+}
