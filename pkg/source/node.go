@@ -46,8 +46,6 @@ type Node struct {
 	File *File
 	// At is the first character of the value, quotes included.
 	At Position
-	// offset of At in the file's text, in bytes; -1 when unknown.
-	offset int
 }
 
 // Pair is one entry of a mapping.

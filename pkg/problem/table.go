@@ -1,0 +1,3 @@
+package problem
+
+var table = []Code{}
