@@ -22,8 +22,13 @@ type Error struct {
 	err     error
 }
 
-// Error is the cause's text.
-func (e *Error) Error() string { return e.err.Error() }
+// Error is the cause's text; without a cause, the class.
+func (e *Error) Error() string {
+	if e.err == nil {
+		return string(e.Class)
+	}
+	return e.err.Error()
+}
 
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.err }
