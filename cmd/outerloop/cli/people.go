@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/outerloop-dev/outerloop/pkg/coordinator"
+)
+
+// writeApprovals prints requests for approval, each with what will happen and
+// the command that decides it.
+func (a *app) writeApprovals(list []coordinator.ApprovalView) {
+	for _, v := range list {
+		a.say("%s  %s", a.bold(v.ID), plain(v.Ask))
+		a.say("  %s of %s, asked %s ago, expires %s", plain(v.Step), v.Run, span(a.Now().Sub(v.Since)), a.expiry(v.ExpiresAt))
+		for _, reason := range v.Reasons {
+			if reason = plain(reason); reason != plain(v.Ask) {
+				a.say("  because %s", reason)
+			}
+		}
+		if len(v.Approvers) > 0 {
+			a.say("  asked of %s", strings.Join(v.Approvers, ", "))
+		}
+		a.writeContent(v.Content)
+		a.say("")
+	}
+	if len(list) > 0 {
+		a.say("outerloop approve %s --by you@example.com --reason \"…\"   (or reject; --edit FILE changes the content)", list[0].ID)
+	}
+}
+
+func (a *app) expiry(at time.Time) string {
+	left := at.Sub(a.Now())
+	if left <= 0 {
+		return "now"
+	}
+	return fmt.Sprintf("in %s (%s UTC)", span(left), stamp(&at))
+}
+
+// writeContent prints a JSON document field by field; texts of several lines keep their lines.
+func (a *app) writeContent(raw json.RawMessage) {
+	var fields map[string]any
+	if len(raw) == 0 || json.Unmarshal(raw, &fields) != nil {
+		if len(raw) > 0 {
+			a.say("    %s", plain(string(raw)))
+		}
+		return
+	}
+	names := make([]string, 0, len(fields))
+	for name := range fields {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		a.writeField(name, fields[name])
+	}
+}
+
+func (a *app) writeField(name string, value any) {
+	text, isText := value.(string)
+	if !isText {
+		raw, err := json.Marshal(value)
+		if err != nil {
+			return
+		}
+		text = string(raw)
+	}
+	lines := strings.Split(strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), "\n"), "\n")
+	if len(lines) == 1 {
+		a.say("    %s  %s", a.dim(name), plain(lines[0]))
+		return
+	}
+	a.say("    %s", a.dim(name))
+	for _, line := range lines {
+		a.say("      %s", strings.TrimRight(plainLines(line), " "))
+	}
+}
+
+// writeExceptions prints exceptions so that each is understood in half a minute (R39).
+func (a *app) writeExceptions(list []coordinator.ExceptionView) {
+	for _, v := range list {
+		a.say("%s  %s", a.bold(v.ID), a.red(plain(v.Cause)))
+		t := table{}
+		row := func(name, text string) {
+			if text = plain(text); text != "" {
+				t.add("  "+name, text)
+			}
+		}
+		where := v.Run
+		if v.Step != "" {
+			where = v.Step + " of " + v.Run
+		}
+		row("where", where)
+		row("detail", v.Detail)
+		row("tried", v.Tried)
+		row("state", v.State)
+		row("action", v.Entry)
+		row("needed", v.Needed)
+		row("ways", strings.Join(v.Ways, ", "))
+		row("owner", v.Owner+", since "+stamp(&v.Since)+" UTC")
+		if v.Resolution != "" {
+			row("resolved", fmt.Sprintf("%s by %s at %s UTC: %s", v.Resolution, v.By, stamp(v.At), v.Reason))
+		}
+		wide := *a
+		wide.Width = 0 // these lines wrap rather than lose their end
+		t.write(&wide, a.Out)
+		if v.Resolution == "" && len(v.Ways) > 0 {
+			a.say("  outerloop resolve %s %s --by you@example.com --reason \"…\"", v.ID, v.Ways[0])
+		}
+		a.say("")
+	}
+}
+
+// writeWaiting says what waits for a person and the exact command to go on.
+func (a *app) writeWaiting(approvals []coordinator.ApprovalView, exceptions []coordinator.ExceptionView) {
+	if len(approvals) > 0 {
+		a.say("\n%s", a.bold(count(len(approvals), "approval waits", "approvals wait")+" for a person"))
+		t := table{}
+		for _, v := range approvals {
+			t.add("  "+v.ID, plain(v.Ask))
+		}
+		t.write(a, a.Out)
+		a.say("  %s", approversText(approvals))
+		a.say("  outerloop approvals   shows what would be sent; then, for each:")
+		a.say("  outerloop approve %s --by you@example.com --reason \"checked\"", approvals[0].ID)
+	}
+	if len(exceptions) > 0 {
+		a.say("\n%s", a.bold(count(len(exceptions), "exception needs", "exceptions need")+" a decision"))
+		t := table{}
+		for _, v := range exceptions {
+			t.add("  "+v.ID, plain(v.Cause), plain(v.Step))
+		}
+		t.write(a, a.Out)
+		a.say("  outerloop exceptions   says what happened and what can be done")
+		if ways := exceptions[0].Ways; len(ways) > 0 {
+			a.say("  outerloop resolve %s %s --by you@example.com --reason \"…\"", exceptions[0].ID, ways[0])
+		}
+	}
+}
+
+func approversText(approvals []coordinator.ApprovalView) string {
+	var who []string
+	earliest := approvals[0].ExpiresAt
+	for _, v := range approvals {
+		for _, name := range v.Approvers {
+			if !slices.Contains(who, name) {
+				who = append(who, name)
+			}
+		}
+		if v.ExpiresAt.Before(earliest) {
+			earliest = v.ExpiresAt
+		}
+	}
+	return fmt.Sprintf("asked of %s; the first expires %s UTC", strings.Join(who, ", "), stamp(&earliest))
+}

@@ -1,0 +1,19 @@
+package cli
+
+import (
+	"os"
+
+	"github.com/mattn/go-isatty"
+)
+
+// processStreams are the process's own, with what its terminal can do.
+func processStreams() Streams {
+	s := Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
+	able := os.Getenv("TERM") != "dumb"
+	if isatty.IsTerminal(os.Stdout.Fd()) {
+		s.Color = able && os.Getenv("NO_COLOR") == ""
+		s.Width = terminalWidth(os.Stdout)
+	}
+	s.Live = able && isatty.IsTerminal(os.Stderr.Fd())
+	return s
+}
