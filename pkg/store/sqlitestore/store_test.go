@@ -1,55 +1,68 @@
 package sqlitestore_test
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/outerloop-dev/outerloop/pkg/store"
 	"github.com/outerloop-dev/outerloop/pkg/store/sqlitestore"
+	"github.com/outerloop-dev/outerloop/pkg/store/storetest"
 )
 
-func TestSmoke(t *testing.T) {
+func TestStore(t *testing.T) {
 	t.Parallel()
-	ctx := t.Context()
-	path := filepath.Join(t.TempDir(), "a?b#c%.db")
+	storetest.Run(t, func(t *testing.T) storetest.Bundle {
+		path, s := open(t)
+		return storetest.Bundle{
+			Store: s, Blobs: s,
+			Damage: func(t *testing.T, ref string) { damageBlob(t, path, ref) },
+			Crash:  func(t *testing.T) store.Store { return reopened(t, path) },
+		}
+	})
+}
+
+// TestRelaxed: the view is a store too, only later durable.
+func TestRelaxed(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T) storetest.Bundle {
+		_, s := open(t)
+		return storetest.Bundle{Store: struct{ store.Store }{s.Relaxed()}, Blobs: s.Relaxed()}
+	})
+}
+
+func open(t *testing.T) (string, *sqlitestore.Store) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "state.db")
 	s, err := sqlitestore.Open(path, sqlitestore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	key := store.Key{Part: "RUN#1", Sort: "RUN"}
-	item := store.Item{Key: key, Body: []byte(`{"a":1}`), Numbers: map[string]int64{"left": 5}, List: &store.IndexKey{Part: "L", Sort: "1"}}
-	if err := s.Write(ctx, "w1", store.Create(item)); err != nil {
-		t.Fatal(err)
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return path, s
+}
+
+// reopened opens a copy of file and log as they stand: what a kill leaves.
+func reopened(t *testing.T, path string) *sqlitestore.Store {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), "copy.db")
+	for _, suffix := range []string{"", "-wal"} {
+		content, err := os.ReadFile(path + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(to+suffix, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := s.Write(ctx, "w1", store.Create(item)); !store.Won(err) {
-		t.Fatal(err)
-	}
-	if err := s.Apply(ctx, "w2", store.Add(key, map[string]int64{"left": -3}, store.AtLeast("left", 3))); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Apply(ctx, "w3", store.Add(key, map[string]int64{"left": -3}, store.AtLeast("left", 3))); err == nil || store.Won(err) {
-		t.Fatal(err)
-	}
-	page, err := s.List(ctx, store.Query{Index: store.ByList, Part: "L"})
-	if err != nil || len(page.Items) != 1 || page.Items[0].Numbers["left"] != 2 || page.Items[0].Version != 2 {
-		t.Fatal(page, err)
-	}
-	ref, err := s.PutBlob(ctx, []byte("hello"))
+	s, err := sqlitestore.Open(to, sqlitestore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := s.GetBlob(ctx, ref); err != nil || string(got) != "hello" {
-		t.Fatal(got, err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	r, err := sqlitestore.OpenReadOnly(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	if items, err := r.Get(ctx, key); err != nil || items[0].Numbers["left"] != 2 {
-		t.Fatal(items, err)
-	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
 }
