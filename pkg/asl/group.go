@@ -1,0 +1,159 @@
+package asl
+
+import (
+	"slices"
+
+	"github.com/outerloop-dev/outerloop/pkg/asl/internal/rawjson"
+)
+
+// fork runs a Parallel state.
+func (t *transition) fork(f *flow) {
+	_, input, bad := t.effectiveInput(f)
+	if bad != nil {
+		t.fail(f, *bad)
+		return
+	}
+	n := len(f.state.branches)
+	g := &group{Total: n, Next: n, Results: emptyResults(n)}
+	f.Group = g
+	g.begin()
+	t.record(f, startedType(typeParallel), nil)
+	for i, b := range f.state.branches {
+		branch := &flow{parent: f, Index: i, Last: f.Last, Input: input}
+		g.Flows = append(g.Flows, branch)
+		t.later(branch, func(t *transition, branch *flow) { t.enter(branch, b.start, branch.Input) })
+	}
+}
+
+func (g *group) begin() { g.running = true }
+
+func emptyResults(n int) []rawMessage { return make([]rawMessage, n) }
+
+// branchDone takes the output of a branch or iteration.
+func (t *transition) branchDone(branch *flow, output []byte) {
+	f := branch.parent
+	g := f.Group
+	g.remove(branch)
+	f.Last = branch.Last
+	if f.state.kind == typeMap {
+		t.record(f, historyIterationSucceeded, iteration(f, branch.Index))
+	}
+	g.Results[branch.Index] = output
+	g.Done++
+	t.advance(f)
+}
+
+// advance goes on with a group of which something ended.
+func (t *transition) advance(f *flow) {
+	g := f.Group
+	switch {
+	case t.overflow:
+	case g.Done == g.Total && f.state.kind == typeMap:
+		t.joinMap(f)
+	case g.Done == g.Total:
+		t.join(f)
+	case f.state.kind == typeMap:
+		t.startIterations(f)
+	}
+}
+
+// join ends a group whose parts all ended.
+func (t *transition) join(f *flow) {
+	results := slices.DeleteFunc(f.Group.Results, func(r rawMessage) bool { return r == nil })
+	f.Group.Results = nil
+	output := joinResults(results)
+	t.record(f, succeededType(f.state.kind), nil)
+	if len(output) > MaxPayload {
+		t.fail(f, t.tooLarge(f.state.name))
+		return
+	}
+	f.Group = nil
+	t.finish(f, output, nil)
+}
+
+func joinResults(results []rawMessage) []byte {
+	parts := make([][]byte, len(results))
+	for i, r := range results {
+		parts[i] = r
+	}
+	return rawjson.Join(parts)
+}
+
+func (g *group) remove(branch *flow) {
+	branch.gone = true
+	if i := slices.Index(g.Flows, branch); i >= 0 {
+		g.Flows = slices.Delete(g.Flows, i, i+1)
+	}
+}
+
+// branchFailed takes the failure of a branch or iteration.
+func (t *transition) branchFailed(branch *flow, ft fault) {
+	f := branch.parent
+	g := f.Group
+	g.remove(branch)
+	f.Last = branch.Last
+	if f.state.kind == typeMap {
+		details := iteration(f, branch.Index)
+		t.record(f, historyIterationFailed, details)
+		if !ft.Fatal && g.tolerates(g.Failed+1) {
+			g.Failed++
+			g.Done++
+			t.advance(f)
+			return
+		}
+	}
+	t.abandonGroup(f, true)
+	t.fail(f, ft)
+}
+
+// iteration is the details of a Map iteration's events.
+func iteration(f *flow, index int) *HistoryDetails {
+	return &HistoryDetails{Name: f.state.name, Index: &index}
+}
+
+// abandonGroup stops all that runs in a flow's group.
+func (t *transition) abandonGroup(f *flow, record bool) {
+	g := f.Group
+	if g == nil {
+		return
+	}
+	for _, branch := range g.Flows {
+		t.abandon(branch, record)
+		if record && f.state.kind == typeMap {
+			details := iteration(f, branch.Index)
+			t.record(branch, historyIterationAborted, details)
+		}
+	}
+	g.Flows = nil
+	for _, c := range g.Children {
+		delete(t.x.children, c.ID)
+		t.emit(StopChild{c.ID})
+	}
+	g.Children = nil
+}
+
+// abandon stops a flow and all within it.
+func (t *transition) abandon(f *flow, record bool) {
+	if f == nil || f.state == nil || f.gone {
+		return
+	}
+	f.gone = true
+	t.abandonGroup(f, record)
+	waits := f.Group != nil
+	f.Group = nil
+	if f.Task != nil {
+		waits = true
+		delete(t.x.tasks, f.Task.ID)
+		t.emit(CancelTask{f.Task.ID})
+		f.Task = nil
+	}
+	if f.Timer != nil {
+		waits = true
+		delete(t.x.timers, f.Timer.ID)
+		t.emit(CancelTimer{f.Timer.ID})
+		f.Timer = nil
+	}
+	if waits && record {
+		t.record(f, abortedType(f.state.kind), nil)
+	}
+}

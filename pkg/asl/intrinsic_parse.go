@@ -1,0 +1,233 @@
+package asl
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/outerloop-dev/outerloop/pkg/asl/internal/rawjson"
+)
+
+// maxIntrinsicNest is how deeply calls may nest.
+const maxIntrinsicNest = 10
+
+// call is a compiled intrinsic function call.
+type call struct {
+	text string
+	name string
+	fn   intrinsic
+	args []argument
+}
+
+// argument is an expression or a literal. raw is a literal string with its
+// braces still escaped, as States.Format needs it.
+type argument struct {
+	expr    expression
+	literal []byte
+	raw     string
+}
+
+func (c *call) String() string { return c.text }
+
+func (c *call) variables(fn func(string)) {
+	for _, a := range c.args {
+		if a.expr != nil {
+			a.expr.variables(fn)
+		}
+	}
+}
+
+func (c *call) eval(s *scope) ([]byte, error) {
+	values := make([][]byte, len(c.args))
+	for i, a := range c.args {
+		if a.expr == nil {
+			values[i] = a.literal
+			continue
+		}
+		v, err := a.expr.eval(s)
+		if err != nil {
+			if _, nested := a.expr.(*call); nested {
+				return nil, err
+			}
+			return nil, s.notFound(a.expr.String(), c.text)
+		}
+		values[i] = v
+	}
+	out, err := c.fn.apply(&invocation{call: c, args: values, random: &s.run.random})
+	if err != nil {
+		return nil, &intrinsicError{call: c.text, reason: err.Error()}
+	}
+	return out, nil
+}
+
+// intrinsicError says why an intrinsic function did not give a value.
+type intrinsicError struct{ call, reason string }
+
+// Error returns the words of Step Functions.
+func (e *intrinsicError) Error() string {
+	return fmt.Sprintf("The function '%s' had the following error: %s", e.call, e.reason)
+}
+
+// parseIntrinsic reads States.Name(…).
+func parseIntrinsic(text string) (expression, error) {
+	p := intrinsicParser{in: text}
+	c, err := p.call()
+	if err != nil {
+		return nil, err
+	}
+	p.space()
+	if p.i < len(p.in) {
+		return nil, p.errorf("unexpected %q", p.in[p.i:])
+	}
+	return c, nil
+}
+
+type intrinsicParser struct {
+	in   string
+	i    int
+	nest int
+}
+
+func (p *intrinsicParser) errorf(format string, args ...any) error {
+	return fmt.Errorf("invalid intrinsic function %q: %s at position %d", p.in, fmt.Sprintf(format, args...), p.i)
+}
+
+func (p *intrinsicParser) space() {
+	for p.i < len(p.in) && strings.IndexByte(" \t\n\r", p.in[p.i]) >= 0 {
+		p.i++
+	}
+}
+
+func (p *intrinsicParser) peek() byte {
+	if p.i < len(p.in) {
+		return p.in[p.i]
+	}
+	return 0
+}
+
+func (p *intrinsicParser) call() (*call, error) {
+	p.nest++
+	defer func() { p.nest-- }()
+	if p.nest > maxIntrinsicNest {
+		return nil, p.errorf("calls nested more than %d deep", maxIntrinsicNest)
+	}
+	start := p.i
+	n := strings.IndexByte(p.in[p.i:], '(')
+	if n < 0 {
+		return nil, p.errorf("( is missing")
+	}
+	c := &call{name: p.in[p.i : p.i+n]}
+	fn, ok := intrinsics[c.name]
+	if !ok {
+		return nil, p.errorf("there is no function %s", c.name)
+	}
+	c.fn = fn
+	p.i += n + 1
+	if err := p.arguments(c); err != nil {
+		return nil, err
+	}
+	c.text = p.in[start:p.i]
+	if len(c.args) < fn.least || fn.most >= 0 && len(c.args) > fn.most {
+		return nil, p.errorf("%s does not take %d arguments", c.name, len(c.args))
+	}
+	return c, nil
+}
+
+func (p *intrinsicParser) arguments(c *call) error {
+	p.space()
+	if p.peek() == ')' {
+		p.i++
+		return nil
+	}
+	for {
+		a, err := p.argument()
+		if err != nil {
+			return err
+		}
+		c.args = append(c.args, a)
+		p.space()
+		switch p.peek() {
+		case ',':
+			p.i++
+		case ')':
+			p.i++
+			return nil
+		default:
+			return p.errorf(", or ) is missing")
+		}
+	}
+}
+
+func (p *intrinsicParser) argument() (argument, error) {
+	p.space()
+	switch {
+	case p.peek() == '\'':
+		return p.text()
+	case p.peek() == '$':
+		return p.path()
+	case strings.HasPrefix(p.in[p.i:], "States."):
+		c, err := p.call()
+		return argument{expr: c}, err
+	}
+	start := p.i
+	for p.i < len(p.in) && strings.IndexByte(" ,)\t\n\r", p.in[p.i]) < 0 {
+		p.i++
+	}
+	v, err := rawjson.Normalize([]byte(p.in[start:p.i]))
+	if err != nil {
+		return argument{}, p.errorf("an argument is a quoted string, a number, null, true, false, a path or a call")
+	}
+	return argument{literal: v}, nil
+}
+
+// text reads a string in single quotes. A backslash keeps ' { } and \ from
+// their meaning; before anything else it stands for itself.
+func (p *intrinsicParser) text() (argument, error) {
+	p.i++
+	var value, raw strings.Builder
+	for p.i < len(p.in) {
+		c := p.in[p.i]
+		p.i++
+		switch {
+		case c == '\'':
+			return argument{literal: rawjson.Quote(value.String()), raw: raw.String()}, nil
+		case c == '\\' && p.i < len(p.in) && strings.IndexByte(`'{}\`, p.in[p.i]) >= 0:
+			value.WriteByte(p.in[p.i])
+			if p.in[p.i] != '\'' {
+				raw.WriteByte('\\')
+			}
+			raw.WriteByte(p.in[p.i])
+			p.i++
+		default:
+			value.WriteByte(c)
+			raw.WriteByte(c)
+		}
+	}
+	return argument{}, p.errorf("a quote is not closed")
+}
+
+// path reads a path up to the comma or parenthesis that ends the argument.
+func (p *intrinsicParser) path() (argument, error) {
+	start, depth := p.i, 0
+	var quote byte
+	for ; p.i < len(p.in); p.i++ {
+		c := p.in[p.i]
+		switch {
+		case quote != 0:
+			if c == '\\' {
+				p.i++
+			} else if c == quote {
+				quote = 0
+			}
+		case depth > 0 && (c == '\'' || c == '"'):
+			quote = c
+		case c == '(' || c == '[':
+			depth++
+		case c == ']' || c == ')' && depth > 0:
+			depth--
+		case depth <= 0 && (c == ',' || c == ')'):
+			e, err := parsePath(strings.TrimSpace(p.in[start:p.i]))
+			return argument{expr: e}, err
+		}
+	}
+	return argument{}, p.errorf(") is missing")
+}
