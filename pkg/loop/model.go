@@ -210,7 +210,9 @@ type Step struct {
 	Key       source.Value
 	Resource  source.Value
 	OnFailure *FailureRule
-	Source    *source.Node
+	// Label is the step's name where it stands, Source its content.
+	Label  *source.Node
+	Source *source.Node
 }
 
 // Route gives the worker by a table: the first row that fits (R51).
@@ -271,6 +273,8 @@ type Branch struct {
 	// Steps and Output are set for a group.
 	Steps  []*Step
 	Output source.Value
+	// Label is the branch's name where it stands, Source its content.
+	Label  *source.Node
 	Source *source.Node
 }
 
@@ -281,6 +285,7 @@ type Join struct {
 	Otherwise Ending
 	// Enough completes the block with that many and cancels the rest; 0: never.
 	Enough int
+	Source *source.Node
 }
 
 // Need is how many parts must complete: All, else Count, else Percent.
@@ -308,6 +313,8 @@ type Case struct {
 	Steps  []*Step
 	Output source.Value
 	Source *source.Node
+
+	otherwise bool
 }
 
 // Wait is a wait for a time, a duration, or an event; exactly one of Until, For, Event is set.
@@ -318,6 +325,7 @@ type Wait struct {
 	// Match is a rule over `event`; Within bounds the wait for an event.
 	Match  source.Expr
 	Within time.Duration
+	Source *source.Node
 }
 
 // FactRead is a fact that a step reads as facts.Name.
@@ -341,6 +349,8 @@ type FactWrite struct {
 type Emission struct {
 	Event string
 	Data  source.Value
+	// Source is the whole entry.
+	Source *source.Node
 }
 
 // Acceptance is a rule that completed work must satisfy (R48).
@@ -382,8 +392,9 @@ type Approval struct {
 
 // Stage is one stage of an approval's escalation.
 type Stage struct {
-	After time.Duration
-	To    []string
+	After  time.Duration
+	To     []string
+	Source *source.Node
 }
 
 // Ending is what a rule does when work does not come.
@@ -408,6 +419,8 @@ type FailureRule struct {
 	Substitute source.Value
 	Say        source.Value
 	Source     *source.Node
+
+	then thenRule
 }
 
 // Retry is how often and how a class of failures is tried again (R29).
@@ -421,7 +434,8 @@ type Retry struct {
 	Factor float64
 	AtMost time.Duration
 	// Input replaces fields of the step's input in further tries.
-	Input []NamedValue
+	Input  []NamedValue
+	Source *source.Node
 }
 
 // NamedValue is a field and its value.
