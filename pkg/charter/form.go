@@ -6,6 +6,7 @@ import (
 	"github.com/outerloop-dev/outerloop"
 	"github.com/outerloop-dev/outerloop/pkg/problem"
 	"github.com/outerloop-dev/outerloop/pkg/quantity"
+	"github.com/outerloop-dev/outerloop/pkg/schedule"
 	"github.com/outerloop-dev/outerloop/pkg/source"
 )
 
@@ -187,7 +188,7 @@ func finish(r *source.Reader, n *source.Node, c *Charter) {
 		c.Autonomy.Start = StageApproval
 	}
 	if c.Dispatch.LongestWait == 0 {
-		c.Dispatch.LongestWait = quantity.Day
+		c.Dispatch.LongestWait = schedule.Day
 	}
 	forms := []struct {
 		kind Kind
@@ -203,7 +204,7 @@ func finish(r *source.Reader, n *source.Node, c *Charter) {
 		}
 	}
 	if d := c.Dispatch; d.Heartbeat >= d.Timeout && d.Timeout > 0 && d.Heartbeat > 0 {
-		r.Fault(n.Find("dispatch", "heartbeat"), "E243", "The heartbeat must be shorter than the timeout of %s.", quantity.FormatDuration(d.Timeout))
+		r.Fault(n.Find("dispatch", "heartbeat"), "E243", "The heartbeat must be shorter than the timeout of %s.", schedule.FormatDuration(d.Timeout))
 	}
 	finishActions(r, n, c)
 }

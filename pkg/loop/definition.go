@@ -32,7 +32,7 @@ type Definition struct {
 	// Input is the schema of the loop's input; OutputType is the type of Output.
 	Input      *schema.Schema
 	OutputType *schema.Type
-	Subject    *Tree
+	Subject    *Phrase
 	Triggers   []TriggerRule
 	// Deadline is set when the budget's deadline is a time from the input.
 	Deadline *Tree
@@ -188,17 +188,21 @@ type Uses struct {
 	Run, Event, Output, Confidence, Evidence, Unresolved, Verdict bool
 }
 
-// Rule is a compiled rule.
+// Rule is a compiled rule; Source() is its text, for the decision log.
 type Rule struct {
 	*rule.Program
-	// Text is the rule as written, for the decision log.
-	Text string
 	Uses Uses
 }
 
-// Tree is a compiled value.
+// Tree is a compiled value: data with computed parts.
 type Tree struct {
 	*rule.Value
+	Uses Uses
+}
+
+// Phrase is a compiled text: its value is always text.
+type Phrase struct {
+	*rule.Text
 	Uses Uses
 }
 
@@ -214,7 +218,7 @@ type LimitRule struct {
 	// Before: checked before the work (it does not read the output), else after it.
 	Before    bool
 	Otherwise charter.Otherwise
-	Say       *Tree
+	Say       *Phrase
 	// FromCharter: the charter's; its `input` is the worker's.
 	FromCharter bool
 }
@@ -223,13 +227,13 @@ type LimitRule struct {
 type EscalationRule struct {
 	Rule *Rule
 	To   string
-	Say  *Tree
+	Say  *Phrase
 }
 
 // AcceptRule is a condition of completed work.
 type AcceptRule struct {
 	Rule *Rule
-	Say  *Tree
+	Say  *Phrase
 }
 
 // ReviewRule is the check by another worker. The reviewer's own step record is Path + ".review".
@@ -249,13 +253,13 @@ type ApprovalRule struct {
 	Declared bool
 	When     *Rule
 	// Ask is nil where it was left out: the limit's `say` or the verdict is asked.
-	Ask       *Tree
+	Ask       *Phrase
 	Approvers []string
 	Within    time.Duration
 	Expired   Ending
 	Rejected  Ending
 	People    int
-	Never     []*Tree
+	Never     []*Phrase
 	Remind    time.Duration
 	Escalate  []Stage
 }
@@ -266,10 +270,10 @@ type ActionRule struct {
 	Declared charter.Action
 	// Key and Resource are the step's, else the charter's (then Uses.Work tells).
 	// A nil Key stands for subject and item key joined by "/"; a nil Resource for no lease.
-	Key      *Tree
-	Resource *Tree
+	Key      *Phrase
+	Resource *Phrase
 	// QuotaBy is the value that Declared.AtMost counts by, over the worker's input; nil: the key.
-	QuotaBy *Tree
+	QuotaBy *Phrase
 	// Stage is where the action's autonomy starts.
 	Stage charter.Stage
 }
@@ -277,7 +281,7 @@ type ActionRule struct {
 // FactReadRule is a fact that is bound to facts.NAME.
 type FactReadRule struct {
 	Name  string
-	Fact  *Tree
+	Fact  *Phrase
 	Fresh time.Duration
 	// Schema is nil where the project declares none.
 	Schema *schema.Schema
@@ -285,7 +289,7 @@ type FactReadRule struct {
 
 // FactWriteRule is a fact written with completion.
 type FactWriteRule struct {
-	Fact   *Tree
+	Fact   *Phrase
 	Value  *Tree
 	Schema *schema.Schema
 }
@@ -303,7 +307,7 @@ type FailureRules struct {
 	Retry      []RetryRule
 	Then       Ending
 	Substitute *Tree
-	Say        *Tree
+	Say        *Phrase
 }
 
 // RetryRule is one class's retries.
@@ -323,7 +327,7 @@ type NamedTree struct {
 type EachRule struct {
 	List     *Rule
 	As       string
-	Key      *Tree
+	Key      *Phrase
 	MaxItems int
 	AtOnce   int
 }
@@ -356,5 +360,5 @@ type TriggerRule struct {
 	// Probe, Each and Key belong to a monitor.
 	Probe *Worker
 	Each  *Rule
-	Key   *Tree
+	Key   *Phrase
 }

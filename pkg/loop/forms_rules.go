@@ -2,7 +2,6 @@ package loop
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -10,26 +9,22 @@ import (
 	"github.com/outerloop-dev/outerloop"
 	"github.com/outerloop-dev/outerloop/pkg/charter"
 	"github.com/outerloop-dev/outerloop/pkg/quantity"
+	"github.com/outerloop-dev/outerloop/pkg/schedule"
 	"github.com/outerloop-dev/outerloop/pkg/source"
 )
 
-var weekdayTime = regexp.MustCompile(`^(Mon|Tue|Wed|Thu|Fri|Sat|Sun) ([01][0-9]|2[0-3]):[0-5][0-9]$`)
-
-// deadline reads a duration, a weekday and time, or a value.
+// deadline reads a point in time, or a value over the input.
 func deadline() source.Codec[Deadline] {
 	return source.Custom(map[string]any{"type": "string"}, func(r *source.Reader, n *source.Node) (Deadline, bool) {
-		switch {
-		case n.Kind == source.Text && strings.Contains(n.Text, "${"):
+		if n.Kind == source.Text && strings.Contains(n.Text, "${") {
 			return Deadline{At: source.Value{Node: n}}, true
-		case n.Kind == source.Text && weekdayTime.MatchString(n.Text):
-			return Deadline{Clock: n.Text}, true
 		}
-		d, err := quantity.ParseDuration(n.Text)
-		if err != nil || d == 0 {
+		m, err := schedule.ParseMoment(n.Text)
+		if err != nil {
 			r.Fault(n, "E114", "This is no deadline: write a duration (23h), a weekday and time (Thu 10:00), or a time from the input (${timestamp(input.ends_at)}).")
 			return Deadline{}, false
 		}
-		return Deadline{After: d}, true
+		return Deadline{Moment: &m}, true
 	})
 }
 
@@ -145,7 +140,7 @@ func finishRetry(r *source.Reader, n *source.Node, t *Retry) {
 		r.Fault(n.Get("factor"), "E112", "The factor is at least 1: waits do not shrink.")
 	}
 	if t.AtMost < t.Wait {
-		r.Fault(n.Find("at_most"), "E112", "The longest wait is shorter than the first wait of %s.", quantity.FormatDuration(t.Wait))
+		r.Fault(n.Find("at_most"), "E112", "The longest wait is shorter than the first wait of %s.", schedule.FormatDuration(t.Wait))
 	}
 }
 

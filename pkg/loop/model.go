@@ -6,6 +6,7 @@ import (
 	"github.com/outerloop-dev/outerloop"
 	"github.com/outerloop-dev/outerloop/pkg/charter"
 	"github.com/outerloop-dev/outerloop/pkg/quantity"
+	"github.com/outerloop-dev/outerloop/pkg/schedule"
 	"github.com/outerloop-dev/outerloop/pkg/source"
 )
 
@@ -119,16 +120,14 @@ const (
 
 // Deadline is when a run must be done; exactly one field is set.
 type Deadline struct {
-	// After counts from the run's start.
-	After time.Duration
-	// Clock is the next weekday and time in the loop's zone: "Thu 10:00".
-	Clock string
+	// Moment is a duration from the run's start, or the next such time in the loop's zone.
+	Moment *schedule.Moment
 	// At is a time computed from the input.
 	At source.Value
 }
 
 // Set tells whether a deadline was given.
-func (d Deadline) Set() bool { return d.After != 0 || d.Clock != "" || d.At.Set() }
+func (d Deadline) Set() bool { return d.Moment != nil || d.At.Set() }
 
 // Defaults complete the steps' rules key by key, one level deep.
 type Defaults struct {

@@ -1,52 +1,13 @@
 // Package quantity reads and writes the amounts that loops, charters and
-// project files state: durations ("14d"), money ("0.50 USD") and percentages
-// ("90%"). It is a leaf and keeps everything in whole numbers.
+// project files state: money ("0.50 USD") and percentages ("90%"). It is a leaf
+// and keeps everything in whole numbers.
 package quantity
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
-	"time"
 )
-
-// Day, Week and Year are the long units of declared durations. A year is 365 days.
-const (
-	Day  = 24 * time.Hour
-	Week = 7 * Day
-	Year = 365 * Day
-)
-
-var units = map[string]time.Duration{
-	"s": time.Second, "m": time.Minute, "h": time.Hour, "d": Day, "w": Week, "y": Year,
-}
-
-// ParseDuration reads a whole number and one unit of s, m, h, d, w, y: "90s",
-// "15m", "4h", "14d". It refuses signs, fractions and combinations.
-func ParseDuration(text string) (time.Duration, error) {
-	digits := strings.TrimRight(text, "smhdwy")
-	unit, known := units[text[len(digits):]]
-	n, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || !known || n < 0 || strings.HasPrefix(digits, "+") {
-		return 0, fmt.Errorf("%q is not a duration: write a whole number and one of s, m, h, d, w, y, such as 90s, 15m, 4h or 14d", text)
-	}
-	if n > math.MaxInt64/int64(unit) {
-		return 0, fmt.Errorf("%q is longer than a duration can be (about 292y)", text)
-	}
-	return time.Duration(n) * unit, nil
-}
-
-// FormatDuration writes d as ParseDuration reads it, in the largest unit that
-// divides it (never weeks); it rounds down to whole seconds.
-func FormatDuration(d time.Duration) string {
-	for _, unit := range []string{"y", "d", "h", "m"} {
-		if size := units[unit]; d != 0 && d%size == 0 {
-			return strconv.FormatInt(int64(d/size), 10) + unit
-		}
-	}
-	return strconv.FormatInt(int64(d/time.Second), 10) + "s"
-}
 
 // Money is an amount in millionths of a currency's unit.
 type Money struct {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/outerloop-dev/outerloop/pkg/quantity"
+	"github.com/outerloop-dev/outerloop/pkg/schedule"
 	"github.com/outerloop-dev/outerloop/pkg/schema"
 )
 
@@ -153,7 +154,7 @@ func parsed[V any](pattern string, parse func(string) (V, error)) Codec[V] {
 // Duration is "90s", "15m", "4h", "14d"; it is longer than nothing.
 func Duration() Codec[time.Duration] {
 	return parsed(`^[0-9]+[smhdwy]$`, func(text string) (time.Duration, error) {
-		d, err := quantity.ParseDuration(text)
+		d, err := schedule.ParseDuration(text)
 		if err == nil && d == 0 {
 			err = fmt.Errorf("%q is no time at all: write at least 1s", text)
 		}
