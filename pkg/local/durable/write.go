@@ -1,0 +1,172 @@
+package durable
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/outerloop-dev/outerloop/pkg/asl"
+	"github.com/outerloop-dev/outerloop/pkg/store"
+)
+
+// write stores the change: what may go ahead first where it does not fit, then
+// state, history and answered messages in one write.
+func (ch *change) write() error {
+	ex := ch.ex
+	ex.Status = ex.x.Status()
+	if ex.Status.Ended() && ex.Ended.IsZero() {
+		ex.Ended = ch.now
+	}
+	state, due, err := ch.state()
+	if err != nil {
+		return err
+	}
+	rows, err := historyRows(ex.Name, ch.history)
+	if err != nil {
+		return err
+	}
+	ops := slices.Concat(state, rows, ch.with)
+	for _, task := range ch.answered {
+		ops = append(ops, store.Remove(messageKey(ex.sent[task], messageID(ex.Name, task)), 0))
+	}
+	if len(ops) > store.MaxOps {
+		return fmt.Errorf("state and history of one step take %d rows: %w", len(ops), store.ErrTooLarge)
+	}
+	ahead := max(0, len(ops)+len(ch.before)-store.MaxOps)
+	if err := ch.c.ahead(ch.ctx, ch.before[:ahead]); err != nil {
+		return err
+	}
+	if err := ch.c.final(ch.ctx, append(ops, ch.before[ahead:]...)); err != nil {
+		return err
+	}
+	ex.version++
+	ex.chunks, ex.due = ex.Chunks, due
+	return nil
+}
+
+// state makes the operations that replace record and snapshot.
+func (ch *change) state() ([]store.Op, *store.IndexKey, error) {
+	ex := ch.ex
+	due := ex.place(ch.now)
+	bodies, err := ex.encoded(ex.record)
+	if err != nil {
+		return nil, nil, err
+	}
+	item := store.Item{Key: recordKey(ex.Name), Version: ex.version, Body: bodies[0], List: ex.list(), Due: due}
+	ops := []store.Op{store.Replace(item)}
+	if ex.version == 0 {
+		ops[0] = store.Create(item)
+	}
+	for i, body := range bodies[1:] {
+		part := store.Item{Key: chunkKey(ex.Name, i+1), Body: body}
+		if i < ex.chunks {
+			ops = append(ops, store.Replace(part))
+		} else {
+			ops = append(ops, store.Create(part))
+		}
+	}
+	for i := len(bodies) - 1; i < ex.chunks; i++ {
+		ops = append(ops, store.Remove(chunkKey(ex.Name, i+1), 0))
+	}
+	return ops, due, nil
+}
+
+// place is the execution's key in the due index; one that stays hot keeps its key.
+func (ex *execution) place(now time.Time) *store.IndexKey {
+	if ex.hot() {
+		if ex.due != nil && ex.due.Part == partHot {
+			return ex.due
+		}
+		return &store.IndexKey{Part: partHot, Sort: dueKey(now, ex.Name)}
+	}
+	next := ex.next()
+	if next.IsZero() {
+		return nil
+	}
+	return &store.IndexKey{Part: partDue, Sort: dueKey(next, ex.Name)}
+}
+
+// ahead writes what may stand there already from an earlier, unfinished try.
+func (c *Core) ahead(ctx context.Context, ops []store.Op) error {
+	for batch := range slices.Chunk(ops, store.MaxOps) {
+		err := c.apply(ctx, batch...)
+		if err == nil {
+			continue
+		}
+		if !errors.Is(err, store.ErrCondition) {
+			return err
+		}
+		for _, op := range batch {
+			if err := c.apply(ctx, op); err != nil && !errors.Is(err, store.ErrCondition) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// final writes a change. An answered message that left its queue on its own is
+// taken out, and one that stands there from an earlier try.
+func (c *Core) final(ctx context.Context, ops []store.Op) error {
+	for {
+		err := c.apply(ctx, ops...)
+		var cond *store.ConditionError
+		if !errors.As(err, &cond) {
+			return err
+		}
+		if cond.Won {
+			return nil
+		}
+		op := ops[cond.Op]
+		gone := op.Kind == store.KindRemove && cond.Current == nil
+		there := op.Kind == store.KindCreate && cond.Current != nil && strings.HasPrefix(op.Item.Part, partQueue)
+		if !gone && !there {
+			return err
+		}
+		ops = slices.Delete(slices.Clone(ops), cond.Op, cond.Op+1)
+	}
+}
+
+// historyRows makes one row of a step's history, more if it is large.
+func historyRows(name string, events []asl.HistoryEvent) ([]store.Op, error) {
+	var ops []store.Op
+	for len(events) > 0 {
+		body, n, err := historyBody(events)
+		if err != nil {
+			return nil, err
+		}
+		if len(body) > chunk {
+			body = squeeze(body) // one event with a large payload
+		}
+		ops = append(ops, store.Create(store.Item{Key: historyKey(name, events[0].ID), Body: body}))
+		events = events[n:]
+	}
+	return ops, nil
+}
+
+// historyBody encodes as many events as fit in a row, at least one.
+func historyBody(events []asl.HistoryEvent) ([]byte, int, error) {
+	body := []byte{'['}
+	for i, event := range events {
+		data, err := json.Marshal(event)
+		if err != nil {
+			return nil, 0, fmt.Errorf("encoding history event %d: %w", event.ID, err)
+		}
+		if i > 0 && len(body)+len(data) > chunk {
+			return append(body, ']'), i, nil
+		}
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = append(body, data...)
+	}
+	return append(body, ']'), len(events), nil
+}
+
+func historyKey(name string, first int64) store.Key {
+	return store.Key{Part: "EXEC#" + name, Sort: fmt.Sprintf("%s%08d", sortHistory, first)}
+}
