@@ -33,7 +33,7 @@ type Item struct {
 	// Version is 1 after Create and is raised by every write of the item.
 	// On Replace it is the version that was read.
 	Version int64
-	// Body is opaque to the store; at most 380 KB. nil is allowed.
+	// Body is opaque to the store; at most 380 KB. nil is allowed; an empty one reads as nil.
 	Body []byte
 	// Numbers are exact to int64. Names match [a-z][a-z0-9_.:#/-]* up to 200 bytes.
 	Numbers map[string]int64
@@ -97,7 +97,8 @@ type Op struct {
 	Kind Kind
 	// Item is what will stand there (create, replace); for the other kinds only its key is used.
 	Item Item
-	// Version is the version the item must have; 0: any, but it must exist.
+	// Version is the version the item must have; 0: any, but it must exist
+	// (a replace has a version).
 	Version int64
 	// Deltas are added to numbers (a missing one counts as 0); Drop names numbers to remove.
 	Deltas map[string]int64
@@ -108,7 +109,8 @@ type Op struct {
 // Create puts an item where none is.
 func Create(item Item) Op { return Op{Kind: KindCreate, Item: item} }
 
-// Replace puts an item where one of item.Version is, numbers, indexes and all.
+// Replace puts an item where one of item.Version (1 or more) is, numbers,
+// indexes and all.
 func Replace(item Item, where ...Cond) Op {
 	return Op{Kind: KindReplace, Item: item, Version: item.Version, Where: where}
 }
@@ -166,7 +168,8 @@ type Query struct {
 	From, To string
 	// Descending gives the largest sort key first.
 	Descending bool
-	// Limit is the page size, 1 to 1,000; 0 is 100.
+	// Limit is the page size, 1 to 1,000; 0 is 100. A page of large bodies, or
+	// of an index, may be shorter; only Next tells whether more follows.
 	Limit int
 	// After is the Next of the page before; empty: the first page.
 	After string
@@ -187,8 +190,13 @@ type Store interface {
 	List(ctx context.Context, q Query) (Page, error)
 	// Write does all operations or none: 1 to MaxOps, each on another item. The
 	// id names this write: when its answer was lost and it is sent again, the
-	// *ConditionError says Won. Errors: *ConditionError, ErrThrottled,
-	// ErrTooLarge, ErrOutcomeUnknown, ErrInvalid, or the transport's.
+	// *ConditionError says Won, unless another write changed an item since. So
+	// an id names one write and no other; the empty id is never recognised. An
+	// Add alone that is sent again after another write came between is counted
+	// twice: give it a number of its own where that matters
+	// (Add(key, {left: -e, res.<nonce>: e}, Absent(res.<nonce>))).
+	// Errors: *ConditionError, ErrThrottled (not done), ErrTooLarge,
+	// ErrOutcomeUnknown, ErrInvalid, or the transport's.
 	Write(ctx context.Context, id string, ops ...Op) error
 }
 

@@ -2,6 +2,8 @@ package store
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -18,6 +20,7 @@ const (
 	MaxBlob = 256 << 20
 
 	maxKey    = 1024
+	maxTerms  = 50
 	maxNumber = 200
 	maxID     = 256
 	maxItem   = 400 * 1024
@@ -60,6 +63,9 @@ func validateOp(op Op) error {
 	if op.Version < 0 {
 		return fmt.Errorf("%w: version %d is negative", ErrInvalid, op.Version)
 	}
+	if len(op.Where) > maxTerms || len(op.Deltas)+len(op.Drop) > maxTerms {
+		return fmt.Errorf("%w: more than %d conditions or changes of numbers", ErrInvalid, maxTerms)
+	}
 	for _, cond := range op.Where {
 		if err := validateCond(cond); err != nil {
 			return err
@@ -67,6 +73,9 @@ func validateOp(op Op) error {
 	}
 	switch op.Kind {
 	case KindCreate, KindReplace:
+		if op.Kind == KindReplace && op.Version == 0 {
+			return fmt.Errorf("%w: a replace names the version that was read", ErrInvalid)
+		}
 		return validateItem(op.Item)
 	case KindAdd:
 		return validateAdd(op)
@@ -192,16 +201,16 @@ func CheckSize(item Item) error {
 }
 
 // ItemSize is the size in bytes by which DynamoDB bills and limits an item: the
-// names and values of its attributes (see dynamostore). Numbers are rounded up.
+// names and values of its attributes as dynamostore names them. A number takes
+// a byte for two digits, one for its exponent and one for a minus sign.
 func ItemSize(item Item) int {
-	const name, number = 2, 11
-	size := 2*name + len(item.Part) + len(item.Sort) + name + number
-	size += name + max(len(item.WriteID), 36) + len(item.Body)
+	const name = 2
+	size := 2*name + len(item.Part) + len(item.Sort) + 1 + numberSize(item.Version) + 1 + len(item.WriteID)
 	if len(item.Body) > 0 {
-		size += name
+		size += 1 + len(item.Body)
 	}
-	for key := range item.Numbers {
-		size += name + len(key) + number
+	for key, value := range item.Numbers {
+		size += name + len(key) + numberSize(value)
 	}
 	for _, key := range []*IndexKey{item.List, item.Due} {
 		if key != nil {
@@ -209,7 +218,16 @@ func ItemSize(item Item) int {
 		}
 	}
 	if item.Expires != 0 {
-		size += 3 + number
+		size += len("ttl") + numberSize(item.Expires)
 	}
 	return size
+}
+
+func numberSize(value int64) int {
+	digits := strings.TrimRight(strconv.FormatInt(value, 10), "0")
+	size := 1
+	if strings.HasPrefix(digits, "-") {
+		size, digits = 2, digits[1:]
+	}
+	return size + (len(digits)+1)/2
 }

@@ -33,7 +33,6 @@ func testReplaceCondition(t *testing.T, b bench) {
 	if failed := b.refused(t, 0, store.Replace(at(item, 1))); failed.Current != nil {
 		t.Fatalf("an absent item is told as %+v", failed.Current)
 	}
-	b.refused(t, 0, store.Replace(item))
 	b.write(t, store.Create(item))
 	item.Numbers = map[string]int64{"n": 4}
 	b.refused(t, 0, store.Replace(at(item, 2)))
@@ -41,8 +40,6 @@ func testReplaceCondition(t *testing.T, b bench) {
 	b.write(t, store.Replace(at(item, 1), store.Equal("n", 3), store.Equal("gone", 1)))
 	b.holds(t, at(item, 2))
 	b.refused(t, 0, store.Replace(at(item, 1)))
-	b.write(t, store.Replace(item)) // version 0: whatever stands there
-	b.holds(t, at(item, 3))
 }
 
 func testAddCondition(t *testing.T, b bench) {

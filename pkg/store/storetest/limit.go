@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,12 +83,12 @@ func testWriteSize(t *testing.T, b bench) {
 func testManyNumbers(t *testing.T, b bench) {
 	item := b.item("P", "1", map[string]int64{})
 	item.Body = []byte(strings.Repeat("x", store.MaxBody))
-	for i := range 100 {
+	for i := range 150 {
 		item.Numbers[fmt.Sprintf("n%0150d", i)] = int64(i)
 	}
 	b.write(t, store.Create(item))
 	deltas := map[string]int64{}
-	for i := range 100 {
+	for i := range 45 {
 		deltas[fmt.Sprintf("m%0199d", i)] = int64(i)
 	}
 	other := b.item("P", "2", nil)
@@ -123,6 +124,8 @@ func testInvalid(t *testing.T, b bench) {
 		"unknown kind":         {{Kind: "upsert", Item: item}},
 		"nothing to add":       {store.Add(key, nil)},
 		"added and dropped":    {store.Add(key, map[string]int64{"n": 1}).Dropping("n")},
+		"a blind replace":      {store.Replace(item)},
+		"many conditions":      {store.Check(key, slices.Repeat([]store.Cond{store.Equal("n", 1)}, 51)...)},
 		"negative version":     {store.CheckVersion(key, -1)},
 		"half an index key":    {store.Create(store.Item{Key: key, List: &store.IndexKey{Part: "L"}})},
 		"negative expiry":      {store.Create(store.Item{Key: key, Expires: -1})},

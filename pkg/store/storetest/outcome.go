@@ -36,7 +36,7 @@ func testLostAnswer(t *testing.T, b bench) {
 	for _, ops := range [][]store.Op{
 		{store.Create(b.item("X", "1", nil))},
 		{store.Replace(at(old, 1))},
-		{store.Replace(old)},
+		{store.Replace(at(old, 2))},
 		{store.Add(run.Key, map[string]int64{"left": -1})},
 		{store.Add(run.Key, map[string]int64{"left": -1}, store.AtLeast("left", 8))},
 		{
