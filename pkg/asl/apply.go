@@ -12,7 +12,7 @@ import (
 // ErrEnded, ErrEvent) nothing changed. Apply keeps no reference to the event's
 // memory.
 func (x *Execution) Apply(ev Event) (Step, error) {
-	t := &transition{x: x, now: ev.Time.UTC(), random: newRandom(ev.Seed)}
+	t := &transition{x: x, now: ev.Time.Round(0).UTC(), random: newRandom(ev.Seed)}
 	act, err := t.prepare(ev)
 	if err != nil {
 		return Step{}, err

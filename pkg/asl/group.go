@@ -1,6 +1,7 @@
 package asl
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/outerloop-dev/outerloop/pkg/asl/internal/rawjson"
@@ -14,7 +15,7 @@ func (t *transition) fork(f *flow) {
 		return
 	}
 	n := len(f.state.branches)
-	g := &group{Total: n, Next: n, Results: emptyResults(n)}
+	g := &group{Total: n, Next: n}
 	f.Group = g
 	g.begin()
 	t.record(f, startedType(typeParallel), nil)
@@ -27,8 +28,6 @@ func (t *transition) fork(f *flow) {
 
 func (g *group) begin() { g.running = true }
 
-func emptyResults(n int) []rawMessage { return make([]rawMessage, n) }
-
 // branchDone takes the output of a branch or iteration.
 func (t *transition) branchDone(branch *flow, output []byte) {
 	f := branch.parent
@@ -38,8 +37,7 @@ func (t *transition) branchDone(branch *flow, output []byte) {
 	if f.state.kind == typeMap {
 		t.record(f, historyIterationSucceeded, iteration(f, branch.Index))
 	}
-	g.Results[branch.Index] = output
-	g.Done++
+	g.put(branch.Index, output)
 	t.advance(f)
 }
 
@@ -57,26 +55,32 @@ func (t *transition) advance(f *flow) {
 	}
 }
 
+// put notes the output of a part.
+func (g *group) put(index int, output []byte) {
+	g.Outputs = append(g.Outputs, partOutput{index, output})
+	g.Done++
+}
+
+// result is the array of the outputs there are, in the order of the parts.
+func (g *group) result() []byte {
+	slices.SortFunc(g.Outputs, func(a, b partOutput) int { return cmp.Compare(a.Index, b.Index) })
+	parts := make([][]byte, len(g.Outputs))
+	for i, o := range g.Outputs {
+		parts[i] = o.Value
+	}
+	return rawjson.Join(parts)
+}
+
 // join ends a group whose parts all ended.
 func (t *transition) join(f *flow) {
-	results := slices.DeleteFunc(f.Group.Results, func(r rawMessage) bool { return r == nil })
-	f.Group.Results = nil
-	output := joinResults(results)
+	output := f.Group.result()
 	t.record(f, succeededType(f.state.kind), nil)
+	f.Group = nil
 	if len(output) > MaxPayload {
 		t.fail(f, t.tooLarge(f.state.name))
 		return
 	}
-	f.Group = nil
 	t.finish(f, output, nil)
-}
-
-func joinResults(results []rawMessage) []byte {
-	parts := make([][]byte, len(results))
-	for i, r := range results {
-		parts[i] = r
-	}
-	return rawjson.Join(parts)
 }
 
 func (g *group) remove(branch *flow) {
@@ -130,6 +134,9 @@ func (t *transition) abandonGroup(f *flow, record bool) {
 		t.emit(StopChild{c.ID})
 	}
 	g.Children = nil
+	if record && g.MapRun != "" {
+		t.record(f, historyMapRunAborted, nil)
+	}
 }
 
 // abandon stops a flow and all within it.

@@ -84,18 +84,23 @@ type group struct {
 	Input json.RawMessage `json:"input,omitempty"`
 	// Items holds the items not yet started, first at Next.
 	Items       []json.RawMessage `json:"items,omitempty"`
-	Results     []json.RawMessage `json:"results"`
+	Outputs     []partOutput      `json:"outputs,omitempty"`
 	Concurrency int               `json:"concurrency,omitempty"`
 	Flows       []*flow           `json:"flows,omitempty"`
 	Children    []openChild       `json:"children,omitempty"`
 	Failed      int               `json:"failed,omitempty"`
 	MapRun      string            `json:"map_run,omitempty"`
-	// TolerateCount and ToleratePart are the failures a distributed Map
-	// takes.
-	TolerateCount int     `json:"tolerate_count,omitempty"`
-	ToleratePart  float64 `json:"tolerate_part,omitempty"`
-	// Fault is the first failure of a Map.
-	Fault *fault `json:"fault,omitempty"`
+	// TolerateCount and ToleratePart (in percent) are the failures that a Map
+	// takes; nil where not given.
+	TolerateCount *int64   `json:"tolerate_count,omitempty"`
+	ToleratePart  *float64 `json:"tolerate_part,omitempty"`
+}
+
+// partOutput is the output of a branch, iteration or child. Outputs are kept in
+// the order in which they came.
+type partOutput struct {
+	Index int             `json:"index"`
+	Value json.RawMessage `json:"value"`
 }
 
 type openChild struct {

@@ -39,7 +39,7 @@ func (t *transition) startMap(f *flow) {
 		t.fail(f, *bad)
 		return
 	}
-	g.Total, g.Results = len(items), emptyResults(len(items))
+	g.Total = len(items)
 	g.Items = make([]rawMessage, len(items))
 	for i, e := range items {
 		g.Items[i] = e
@@ -123,7 +123,7 @@ func (t *transition) mapTolerance(s *scope, spec *mapSpec, g *group) *fault {
 			ft := t.runtimeFault(s.flow, "ToleratedFailureCount cannot be negative.")
 			return &ft
 		}
-		g.TolerateCount = int(min(n, 1<<30))
+		g.TolerateCount = &n
 	}
 	if spec.toleratePart.set() {
 		v, bad := t.number(s, spec.toleratePart)
@@ -134,11 +134,12 @@ func (t *transition) mapTolerance(s *scope, spec *mapSpec, g *group) *fault {
 			ft := t.runtimeFault(s.flow, "The ToleratedFailurePercentagePath field refers to value \"%s\" which is not a valid float: %s", shown(v), spec.toleratePart.text)
 			return &ft
 		}
-		g.ToleratePart = rawjson.Float(v)
-		if !(g.ToleratePart >= 0 && g.ToleratePart <= 100) {
+		part := rawjson.Float(v)
+		if !(part >= 0 && part <= 100) {
 			ft := t.runtimeFault(s.flow, "ToleratedFailurePercentage must be between 0 and 100.")
 			return &ft
 		}
+		g.ToleratePart = &part
 	}
 	return nil
 }
@@ -154,9 +155,16 @@ func (t *transition) number(s *scope, n numberField) ([]byte, *fault) {
 	return v, nil
 }
 
-// tolerates reports whether a Map goes on with so many failures.
+// tolerates reports whether a Map goes on with so many failures: neither limit
+// may be passed; without any, there may be none.
 func (g *group) tolerates(failed int) bool {
-	return failed <= g.TolerateCount || g.ToleratePart > 0 && float64(failed)*100 <= g.ToleratePart*float64(g.Total)
+	if g.TolerateCount == nil && g.ToleratePart == nil {
+		return failed == 0
+	}
+	if g.TolerateCount != nil && int64(failed) > *g.TolerateCount {
+		return false
+	}
+	return g.ToleratePart == nil || float64(failed)*100 <= *g.ToleratePart*float64(g.Total)
 }
 
 // startIterations starts as many iterations or children as may run.
@@ -172,6 +180,7 @@ func (t *transition) startIterations(f *flow) {
 			s := &scope{input: g.Input, flow: f, run: t, item: mapItem(index, item)}
 			var bad *fault
 			if input, bad = t.evalTemplate(s, f.state.parameters); bad != nil {
+				g.MapRun, g.running = "", false
 				t.abandonGroup(f, true)
 				t.fail(f, *bad)
 				return

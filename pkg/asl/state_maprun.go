@@ -47,10 +47,10 @@ func (t *transition) childEnded(f *flow, end childEnd) {
 	index := g.Children[i].Index
 	g.Children = slices.Delete(g.Children, i, i+1)
 	delete(t.x.children, end.id)
-	g.Done++
 	if end.status == Succeeded {
-		g.Results[index] = end.output
+		g.put(index, end.output)
 	} else {
+		g.Done++
 		g.Failed++
 		if !g.tolerates(g.Failed) {
 			t.failMapRun(f)
@@ -66,6 +66,7 @@ func (t *transition) childEnded(f *flow, end childEnd) {
 
 // failMapRun ends a Map whose children failed too often.
 func (t *transition) failMapRun(f *flow) {
+	f.Group.MapRun = ""
 	t.abandonGroup(f, true)
 	name, cause := errThreshold, "The specified tolerated failure threshold was exceeded"
 	ft := fault{Name: &name, Cause: &cause}
