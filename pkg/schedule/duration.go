@@ -15,7 +15,7 @@ const (
 	Year = 365 * Day
 )
 
-var units = []struct {
+var durationUnits = []struct {
 	letter byte
 	size   time.Duration
 }{{'y', Year}, {'w', Week}, {'d', Day}, {'h', time.Hour}, {'m', time.Minute}, {'s', time.Second}}
@@ -37,16 +37,16 @@ func ParseDuration(text string) (time.Duration, error) {
 			return 0, fmt.Errorf("duration %q is too long", text)
 		}
 		i := next
-		for i < len(units) && units[i].letter != rest[digits] {
+		for i < len(durationUnits) && durationUnits[i].letter != rest[digits] {
 			i++
 		}
-		if i == len(units) {
+		if i == len(durationUnits) {
 			return 0, badDuration(text)
 		}
-		if n > (math.MaxInt64-int64(total))/int64(units[i].size) {
+		if n > (math.MaxInt64-int64(total))/int64(durationUnits[i].size) {
 			return 0, fmt.Errorf("duration %q is too long", text)
 		}
-		total += time.Duration(n) * units[i].size
+		total += time.Duration(n) * durationUnits[i].size
 		rest, next = rest[digits+1:], i+1
 	}
 	if total == 0 {
@@ -66,7 +66,7 @@ func FormatDuration(d time.Duration) string {
 		return "0s"
 	}
 	var b strings.Builder
-	for _, u := range units[2:] {
+	for _, u := range durationUnits[2:] {
 		if n := d / u.size; n > 0 {
 			fmt.Fprintf(&b, "%d%c", n, u.letter)
 			d %= u.size

@@ -101,14 +101,18 @@ func instantOf(date time.Time, minute int, zone *time.Location) time.Time {
 	if at, ok := firstInstant(wall, zone); ok {
 		return at
 	}
-	// In a gap: the clock jumps over the wall time; the jump is the moment at which the offset changes.
+	return gapEnd(wall, zone)
+}
+
+// gapEnd is the first instant after the gap into which a wall time falls: the moment at which the offset changes.
+func gapEnd(wall time.Time, zone *time.Location) time.Time {
 	low, high := wall.Add(-26*time.Hour), wall.Add(26*time.Hour)
 	for high.Sub(low) > time.Second {
 		mid := low.Add(high.Sub(low) / 2).Truncate(time.Second)
-		if !wallOf(mid, zone).Before(wall) {
-			high = mid
-		} else {
+		if mid.After(low) && wallOf(mid, zone).Before(wall) {
 			low = mid
+		} else {
+			high = mid
 		}
 	}
 	return high.In(zone)
@@ -135,4 +139,13 @@ func firstInstant(wall time.Time, zone *time.Location) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	return found.In(zone), true
+}
+
+// secondInstant finds a later instant at which the zone's clock shows the same wall time.
+func secondInstant(first, wall time.Time, zone *time.Location) (time.Time, bool) {
+	at := wall.Add(-offsetAt(first.Add(26*time.Hour), zone))
+	if at.After(first) && wallOf(at, zone).Equal(wall) {
+		return at.In(zone), true
+	}
+	return time.Time{}, false
 }
