@@ -1,0 +1,129 @@
+// Package mailer is the worker mailer: it sends one mail to one contact, once.
+// The mail's Message-ID comes from the action's provider key, so that a mail of
+// unknown outcome can be found again (Verify).
+//
+// Its connection "mail" is of kind outbox: mails are files in a directory.
+// Like a mail server, an outbox takes every mail it is given; that nothing is
+// sent twice is the work of the action log and of Verify.
+package mailer
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/mail"
+
+	"github.com/outerloop-dev/outerloop/pkg/worker"
+)
+
+// Input is the worker's input (schemas/input.json).
+type Input struct {
+	To      string `json:"to"`
+	Subject string `json:"subject"`
+	Body    string `json:"body"`
+}
+
+// Output is the delivery (schemas/output.json), and the action's result.
+type Output struct {
+	// MessageID is the mail's Message-ID, in angle brackets.
+	MessageID string `json:"message_id"`
+	To        string `json:"to"`
+}
+
+// Worker is mailer.
+var Worker = worker.New("mailer", 1, send, worker.WithVerify(Verify))
+
+// Connection is the name of the connection that mails go to. Its kind is
+// outbox; its settings are dir, the directory, and from, the sender.
+const Connection = "mail"
+
+// defaultFrom is the sender of an outbox whose configuration names none.
+const defaultFrom = "Follow-up <outbox@localhost>"
+
+func send(ctx context.Context, t worker.Task[Input]) (worker.Result[Output], error) {
+	var res worker.Result[Output]
+	box, err := open(t.Connection(Connection))
+	if err != nil {
+		return res, err
+	}
+	if t.Action == "" {
+		return res, worker.Fatal("the step declares no action, and a mail is one")
+	}
+	done, err := t.Do(ctx, t.Action, t.Input, func(_ context.Context, a worker.Action) (any, error) {
+		letter, err := box.compose(t.Input, a.ProviderKey, t.AsOf)
+		if err != nil {
+			return nil, worker.NotDone(worker.MissingInput("writing the mail: %w", err))
+		}
+		if err := box.put(letter); err != nil {
+			if errors.Is(err, errNotPut) {
+				return nil, worker.NotDone(worker.Transient("%w", err))
+			}
+			return nil, worker.Transient("%w", err)
+		}
+		return Output{letter.id, letter.to}, nil
+	})
+	if err != nil {
+		return res, err
+	}
+	if err := done.Decode(&res.Output); err != nil {
+		return res, err
+	}
+	res.Confidence, res.Reason = worker.High, "The outbox holds the mail."
+	if done.Repeated {
+		res.Decisions = []string{"The mail had been sent before; nothing was sent now."}
+	}
+	res.Evidence = []worker.Evidence{{Claim: "One mail with Message-ID " + res.Output.MessageID, Source: "action:" + done.Entry}}
+	return res, nil
+}
+
+// Verify looks for the mail of an action in the outbox, by its Message-ID.
+func Verify(_ context.Context, req worker.VerifyRequest) (worker.Verification, error) {
+	box, err := open(req.Connection(Connection))
+	if err != nil {
+		return worker.Verification{}, err
+	}
+	to, err := recipient(req.Payload)
+	if err != nil {
+		return worker.Verification{}, err
+	}
+	id := box.messageID(req.ProviderKey)
+	found, err := box.holds(to, id)
+	if err != nil {
+		return worker.Verification{}, worker.Transient("looking for %s: %w", id, err)
+	}
+	if !found {
+		return worker.Verification{Finding: worker.NotFound}, nil
+	}
+	return worker.Verification{Finding: worker.Found, Result: Output{id, to}}, nil
+}
+
+func open(c worker.Connection, err error) (outbox, error) {
+	if err != nil {
+		return outbox{}, err
+	}
+	if c.Kind != "outbox" {
+		return outbox{}, worker.Fatal("connection %q is of kind %q; the mailer delivers to an outbox", c.Name, c.Kind)
+	}
+	dir := c.Setting("dir", "")
+	if dir == "" {
+		return outbox{}, worker.Fatal("connection %q has no directory (setting dir)", c.Name)
+	}
+	from, err := mail.ParseAddress(c.Setting("from", defaultFrom))
+	if err != nil {
+		return outbox{}, worker.Fatal("connection %q: the sender %q is not an address", c.Name, c.Setting("from", defaultFrom))
+	}
+	return outbox{dir: dir, from: from}, nil
+}
+
+// key is a provider key in a form that file names and Message-IDs may hold.
+func key(providerKey string) string {
+	sum := sha256.Sum256([]byte(providerKey))
+	return hex.EncodeToString(sum[:16])
+}
+
+// errNotPut says that the outbox certainly does not hold the mail.
+var errNotPut = errors.New("the outbox did not take the mail")
+
+func notPut(err error) error { return fmt.Errorf("%w: %w", errNotPut, err) }
