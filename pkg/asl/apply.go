@@ -43,7 +43,8 @@ func (t *transition) prepare(ev Event) (func(), error) {
 	case ChildEnded:
 		return t.prepareChild(ev)
 	case Stop:
-		return func() { t.stop(Aborted, historyExecutionAborted, ev.Error, ev.Cause) }, nil
+		name, cause := copied(ev.Error), copied(ev.Cause)
+		return func() { t.stop(Aborted, historyExecutionAborted, name, cause) }, nil
 	}
 	return nil, fmt.Errorf("%w: kind %q", ErrEvent, ev.Kind)
 }
@@ -90,7 +91,7 @@ func (t *transition) prepareTask(ev Event) (func(), error) {
 	case TaskTimedOut:
 		return func() { t.taskTimedOut(f) }, nil
 	}
-	failure := fault{Name: ev.Error, Cause: ev.Cause}
+	failure := fault{Name: copied(ev.Error), Cause: copied(ev.Cause)}
 	return func() { t.taskFailed(f, failure, ev.Kind == TaskSubmitFailed) }, nil
 }
 
@@ -120,6 +121,15 @@ func (t *transition) prepareChild(ev Event) (func(), error) {
 			return nil, fmt.Errorf("%w: output: %w", ErrEvent, err)
 		}
 	}
-	end := childEnd{id: ev.Child, status: ev.Status, output: output, fault: fault{Name: ev.Error, Cause: ev.Cause}}
+	end := childEnd{id: ev.Child, status: ev.Status, output: output}
 	return func() { t.childEnded(f, end) }, nil
+}
+
+// copied returns a pointer to memory of its own.
+func copied(s *string) *string {
+	if s == nil {
+		return nil
+	}
+	c := *s
+	return &c
 }

@@ -65,6 +65,10 @@ func (t *transition) expressionFault(f *flow, err error) *fault {
 		ft := t.stateFault(f, errIntrinsic, in.Error())
 		return &ft
 	}
+	if errors.Is(err, errTooLarge) {
+		ft := t.tooLarge(f.state.name)
+		return &ft
+	}
 	ft := t.runtimeFault(f, "%v", err)
 	return &ft
 }

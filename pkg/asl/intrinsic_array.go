@@ -110,28 +110,13 @@ func arrayUnique(in *invocation) ([]byte, error) {
 		return nil, err
 	}
 	var kept [][]byte
-	same := make(map[string]bool)
+	seen := make(map[string]bool)
 	for e := range rawjson.Elements(arr) {
-		if same[string(e)] {
-			continue
-		}
-		same[string(e)] = true
-		if !containsEqual(kept, e) {
+		key := string(rawjson.AppendKey(nil, e))
+		if !seen[key] {
+			seen[key] = true
 			kept = append(kept, e)
 		}
 	}
 	return rawjson.Join(kept), nil
-}
-
-func containsEqual(list [][]byte, v []byte) bool {
-	switch rawjson.KindOf(v) {
-	case rawjson.String, rawjson.Bool, rawjson.NullKind:
-		return false // equal ones are equal text
-	}
-	for _, e := range list {
-		if rawjson.Equal(e, v) {
-			return true
-		}
-	}
-	return false
 }

@@ -38,6 +38,7 @@ func (c *call) variables(fn func(string)) {
 
 func (c *call) eval(s *scope) ([]byte, error) {
 	values := make([][]byte, len(c.args))
+	size := 0
 	for i, a := range c.args {
 		if a.expr == nil {
 			values[i] = a.literal
@@ -51,6 +52,9 @@ func (c *call) eval(s *scope) ([]byte, error) {
 			return nil, s.notFound(a.expr.String(), c.text)
 		}
 		values[i] = v
+		if size += len(v); size > maxTemplate {
+			return nil, errTooLarge
+		}
 	}
 	out, err := c.fn.apply(&invocation{call: c, args: values, random: &s.run.random})
 	if err != nil {

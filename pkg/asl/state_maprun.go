@@ -11,7 +11,6 @@ type childEnd struct {
 	id     ChildID
 	status Status
 	output []byte
-	fault  fault
 }
 
 // startMapRun begins the Map Run of a distributed Map.

@@ -20,6 +20,12 @@ type template struct {
 	key     string // of expr, as written
 }
 
+// maxTemplate is how large a value may get while a template is evaluated; what
+// is over MaxPayload is refused where it is used.
+const maxTemplate = 2 * MaxPayload
+
+var errTooLarge = errors.New("the payload is too large")
+
 type templateField struct {
 	quoted []byte // the key in the output
 	value  *template
@@ -32,7 +38,13 @@ func (t *template) append(dst []byte, s *scope) ([]byte, error) {
 		return append(dst, t.literal...), nil
 	case t.expr != nil:
 		v, err := s.parameter(t.expr, t.key)
-		return append(dst, v...), err
+		if err == nil && len(dst)+len(v) > maxTemplate {
+			err = errTooLarge
+		}
+		if err != nil {
+			return nil, err
+		}
+		return append(dst, v...), nil
 	case t.isArray:
 		return t.appendArray(dst, s)
 	}

@@ -7,11 +7,14 @@ import (
 	"github.com/outerloop-dev/outerloop/pkg/asl/internal/rawjson"
 )
 
-// maxResults bounds what one evaluation may find, so that nested scans of one
-// document stay within reason.
-const maxResults = 200_000
+// Limits keep nested scans of one document within reason: bytes looked at, and
+// bytes found.
+const (
+	maxLooked = 256 << 20
+	maxFound  = 16 << 20
+)
 
-// ErrTooMany says that a path found more values than are reasonable.
+// ErrTooMany says that a path looks at or finds more than is reasonable.
 var ErrTooMany = errors.New("the path selects too many values")
 
 // NotFoundError says that a path leads nowhere.
@@ -25,6 +28,9 @@ type walk struct {
 	path  *Path
 	root  []byte
 	found [][]byte
+	size  int
+	// looked counts bytes, together with the paths of filters.
+	looked *int
 	// loose is set behind the first indefinite step, where what is not
 	// there is passed over.
 	loose bool
@@ -34,15 +40,15 @@ type walk struct {
 // leads to or a *NotFoundError. An indefinite path gives an array of what it
 // finds, which may be empty.
 func (p *Path) Eval(doc []byte) ([]byte, error) {
-	return p.evalAt(doc, doc)
+	if v, ok := p.direct(doc); ok {
+		return v, nil
+	}
+	return p.evalAt(doc, doc, new(int))
 }
 
 // evalAt evaluates a path from a value inside of a document (@ in a filter).
-func (p *Path) evalAt(root, value []byte) ([]byte, error) {
-	if v, ok := p.direct(value); ok {
-		return v, nil
-	}
-	w := walk{path: p, root: root}
+func (p *Path) evalAt(root, value []byte, looked *int) ([]byte, error) {
+	w := walk{path: p, root: root, looked: looked}
 	err := w.from(0, value)
 	if errors.Is(err, ErrTooMany) {
 		return nil, err
@@ -87,8 +93,12 @@ func (p *Path) direct(value []byte) ([]byte, bool) {
 
 // from applies the steps from number at on.
 func (w *walk) from(at int, value []byte) error {
+	*w.looked += len(value)
+	if *w.looked > maxLooked {
+		return ErrTooMany
+	}
 	if at == len(w.path.steps) {
-		if len(w.found) >= maxResults {
+		if w.size += len(value) + 1; w.size > maxFound {
 			return ErrTooMany
 		}
 		w.found = append(w.found, value)
@@ -267,13 +277,13 @@ func (s scan) apply(w *walk, at int, value []byte) error {
 func (s filter) apply(w *walk, at int, value []byte) error {
 	w.loose = true
 	if rawjson.KindOf(value) == rawjson.Object {
-		if s.test.holds(w.root, value) {
+		if s.test.holds(w, value) {
 			return w.from(at+1, value)
 		}
 		return nil
 	}
 	for v := range rawjson.Elements(value) {
-		if !s.test.holds(w.root, v) {
+		if !s.test.holds(w, v) {
 			continue
 		}
 		if err := w.from(at+1, v); err != nil {

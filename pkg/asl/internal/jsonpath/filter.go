@@ -8,7 +8,7 @@ import (
 
 // condition is a filter's test of one value.
 type condition interface {
-	holds(root, value []byte) bool
+	holds(w *walk, value []byte) bool
 }
 
 type (
@@ -22,23 +22,23 @@ type (
 	}
 )
 
-func (c both) holds(root, v []byte) bool   { return c.left.holds(root, v) && c.right.holds(root, v) }
-func (c either) holds(root, v []byte) bool { return c.left.holds(root, v) || c.right.holds(root, v) }
-func (c inverse) holds(root, v []byte) bool {
-	return !c.inner.holds(root, v)
+func (c both) holds(w *walk, v []byte) bool   { return c.left.holds(w, v) && c.right.holds(w, v) }
+func (c either) holds(w *walk, v []byte) bool { return c.left.holds(w, v) || c.right.holds(w, v) }
+func (c inverse) holds(w *walk, v []byte) bool {
+	return !c.inner.holds(w, v)
 }
 
-func (c exists) holds(root, v []byte) bool {
-	got, err := operand{path: c.path}.value(root, v)
+func (c exists) holds(w *walk, v []byte) bool {
+	got, err := operand{path: c.path}.value(w, v)
 	if err != nil {
 		return false
 	}
 	return c.path.Definite() || rawjson.Len(got) > 0
 }
 
-func (c compare) holds(root, v []byte) bool {
-	left, lerr := c.left.value(root, v)
-	right, rerr := c.right.value(root, v)
+func (c compare) holds(w *walk, v []byte) bool {
+	left, lerr := c.left.value(w, v)
+	right, rerr := c.right.value(w, v)
 	if lerr != nil || rerr != nil {
 		return c.op.absent && (lerr == nil) != (rerr == nil)
 	}
@@ -51,14 +51,14 @@ type operand struct {
 	literal []byte
 }
 
-func (o operand) value(root, v []byte) ([]byte, error) {
+func (o operand) value(w *walk, v []byte) ([]byte, error) {
 	switch {
 	case o.path == nil:
 		return o.literal, nil
 	case strings.HasPrefix(o.path.text, "$"):
-		return o.path.evalAt(root, root)
+		return o.path.evalAt(w.root, w.root, w.looked)
 	}
-	return o.path.evalAt(root, v)
+	return o.path.evalAt(w.root, v, w.looked)
 }
 
 // operator is a comparison. absent says that it holds where exactly one side

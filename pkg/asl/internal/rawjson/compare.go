@@ -2,8 +2,10 @@ package rawjson
 
 import (
 	"bytes"
+	"maps"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 )
 
@@ -123,4 +125,33 @@ func AppendFloat(dst []byte, f float64) []byte {
 		return strconv.AppendInt(dst, int64(f), 10)
 	}
 	return strconv.AppendFloat(dst, f, 'g', -1, 64)
+}
+
+// AppendKey appends text that is the same for values that are Equal: members
+// sorted by name, numbers in one form.
+func AppendKey(dst, v []byte) []byte {
+	switch KindOf(v) {
+	case Number:
+		if n, ok := wholeNumber(v); ok {
+			return n.Append(dst, 10)
+		}
+		return AppendFloat(dst, Float(v))
+	case Array:
+		dst = append(dst, '[')
+		for e := range Elements(v) {
+			dst = append(AppendKey(dst, e), ',')
+		}
+		return append(dst, ']')
+	case Object:
+		members := make(map[string][]byte)
+		for k, e := range Members(v) {
+			members[string(k)] = e
+		}
+		dst = append(dst, '{')
+		for _, k := range slices.Sorted(maps.Keys(members)) {
+			dst = append(AppendKey(append(append(dst, k...), ':'), members[k]), ',')
+		}
+		return append(dst, '}')
+	}
+	return append(dst, v...)
 }

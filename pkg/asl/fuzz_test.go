@@ -1,0 +1,242 @@
+package asl_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/outerloop-dev/outerloop/pkg/asl"
+)
+
+// definitions are machines that together use all that the language has.
+var definitions = []string{
+	`{"StartAt":"A","States":{"A":{"Type":"Task","Resource":"arn:aws:states:::lambda:invoke","Parameters":{"FunctionName":"f","Payload.$":"$"},"TimeoutSeconds":10,"ResultSelector":{"p.$":"$.Payload"},"ResultPath":"$.r","Retry":[{"ErrorEquals":["E1","E2"],"MaxAttempts":2,"JitterStrategy":"FULL"},{"ErrorEquals":["States.ALL"],"IntervalSeconds":5,"MaxDelaySeconds":7}],"Catch":[{"ErrorEquals":["States.ALL"],"ResultPath":"$.e","Next":"C"}],"Next":"C"},"C":{"Type":"Choice","Choices":[{"Variable":"$.r.p","IsPresent":true,"Next":"W"}],"Default":"F"},"W":{"Type":"Wait","SecondsPath":"$.r.p","Next":"S"},"S":{"Type":"Succeed"},"F":{"Type":"Fail","Error":"No"}}}`,
+	`{"TimeoutSeconds":60,"StartAt":"P","States":{"P":{"Type":"Parallel","Branches":[{"StartAt":"B1","States":{"B1":{"Type":"Task","Resource":"arn:aws:lambda:us-east-1:1:function:f","Next":"B1b"},"B1b":{"Type":"Wait","Seconds":5,"End":true}}},{"StartAt":"B2","States":{"B2":{"Type":"Task","Resource":"arn:aws:states:::sqs:sendMessage.waitForTaskToken","Parameters":{"T.$":"$$.Task.Token"},"HeartbeatSeconds":5,"End":true}}}],"Retry":[{"ErrorEquals":["E1"],"MaxAttempts":1}],"Catch":[{"ErrorEquals":["States.TaskFailed"],"Next":"D"}],"Next":"D"},"D":{"Type":"Pass","Parameters":{"u.$":"States.UUID()","t.$":"$$.State.EnteredTime"},"End":true}}}`,
+	`{"StartAt":"M","States":{"M":{"Type":"Map","ItemsPath":"$.items","MaxConcurrency":2,"ItemSelector":{"i.$":"$$.Map.Item.Index","v.$":"$$.Map.Item.Value"},"ItemProcessor":{"StartAt":"T","States":{"T":{"Type":"Task","Resource":"arn:aws:states:us-east-1:1:activity:a","Assign":{"x.$":"$"},"Retry":[{"ErrorEquals":["States.ALL"],"MaxAttempts":1}],"Next":"U"},"U":{"Type":"Pass","Parameters":{"x.$":"$x"},"End":true}}},"Catch":[{"ErrorEquals":["States.ALL"],"Assign":{"c.$":"$.Error"},"Next":"E"}],"Next":"E"},"E":{"Type":"Pass","End":true}}}`,
+	`{"StartAt":"M","States":{"M":{"Type":"Map","ItemsPath":"$.items","MaxConcurrency":2,"ToleratedFailurePercentage":50,"ItemProcessor":{"ProcessorConfig":{"Mode":"DISTRIBUTED","ExecutionType":"STANDARD"},"StartAt":"T","States":{"T":{"Type":"Pass","End":true}}},"Retry":[{"ErrorEquals":["States.ALL"],"MaxAttempts":1}],"ResultPath":null,"End":true}}}`,
+	`{"StartAt":"L","States":{"L":{"Type":"Pass","Next":"L2"},"L2":{"Type":"Choice","Choices":[{"And":[{"Variable":"$.items[0]","NumericGreaterThan":0},{"Not":{"Variable":"$.s","StringMatches":"a*\\*"}}],"Next":"L"}],"Default":"S"},"S":{"Type":"Succeed","OutputPath":"$.items[?(@ > 1)]"}}}`,
+}
+
+// FuzzExecution runs machines with random answers: nothing panics, an execution
+// ends or waits for something, a snapshot restores to the same, and the journal
+// replays to the same.
+func FuzzExecution(f *testing.F) {
+	input := `{"items":[1,2,3],"s":"ab*"}`
+	for _, d := range definitions {
+		for _, script := range []string{"", "\x00\x00\x00\x00\x00\x00", "\x01\x05\x02\x07\x03\x01\x02\x09\x11", "\xff\xfe\x10\x20\x30\x44\x52\x61"} {
+			f.Add([]byte(d), []byte(input), []byte(script))
+		}
+	}
+	f.Fuzz(func(t *testing.T, definition, input, script []byte) {
+		m, err := asl.Load(definition)
+		if err != nil {
+			return
+		}
+		r := &rehearsal{t: t, machine: m, x: asl.New(m), now: time.Unix(1_700_000_000, 0)}
+		if r.apply(asl.Event{Kind: asl.Start, Start: &asl.StartDetails{Input: input, Name: "n", ID: "id"}}) != nil {
+			return
+		}
+		for i, b := range script {
+			if i > 60 || !r.step(b) {
+				break
+			}
+		}
+		r.replay()
+	})
+}
+
+// rehearsal drives one execution and checks it at each event.
+type rehearsal struct {
+	t       *testing.T
+	machine *asl.Machine
+	x       *asl.Execution
+	now     time.Time
+	journal [][]byte
+	last    int64
+}
+
+func (r *rehearsal) apply(ev asl.Event) error {
+	r.t.Helper()
+	r.now = r.now.Add(time.Second)
+	ev.Time = r.now
+	ev.Seed[3] = byte(len(r.journal))
+	before := r.snapshot(r.x)
+	step, err := r.x.Apply(ev)
+	if err != nil {
+		if !bytes.Equal(before, r.snapshot(r.x)) {
+			r.t.Fatalf("%s was refused but changed the execution", ev.Kind)
+		}
+		return err
+	}
+	line, err := json.Marshal(ev)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.journal = append(r.journal, line)
+	r.check(step)
+	return nil
+}
+
+func (r *rehearsal) check(step asl.Step) {
+	r.t.Helper()
+	for _, h := range step.History {
+		r.last++
+		if h.ID != r.last || h.PreviousID >= h.ID {
+			r.t.Fatalf("event %d has id %d and previous %d", r.last, h.ID, h.PreviousID)
+		}
+		r.roundTrip(h)
+	}
+	if r.x.LastEvent() != r.last || r.last > asl.MaxEvents {
+		r.t.Fatalf("last event is %d, want %d", r.x.LastEvent(), r.last)
+	}
+	if !r.x.Status().Ended() && len(r.x.Open()) == 0 {
+		r.t.Fatal("the execution neither ended nor waits")
+	}
+	snapshot := r.snapshot(r.x)
+	restored, err := asl.Restore(r.machine, snapshot)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if again := r.snapshot(restored); !bytes.Equal(snapshot, again) {
+		r.t.Fatalf("snapshot %s\nrestores to %s", snapshot, again)
+	}
+	r.x = restored // go on with the restored one; the replay goes on without
+}
+
+func (r *rehearsal) roundTrip(h asl.HistoryEvent) {
+	r.t.Helper()
+	line, err := json.Marshal(h)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var back asl.HistoryEvent
+	if err := json.Unmarshal(line, &back); err != nil {
+		r.t.Fatal(err)
+	}
+	if again, _ := json.Marshal(back); !bytes.Equal(line, again) {
+		r.t.Fatalf("history event %s\nreads back as %s", line, again)
+	}
+}
+
+func (r *rehearsal) snapshot(x *asl.Execution) []byte {
+	r.t.Helper()
+	s, err := x.Snapshot()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return s
+}
+
+// answers are what tasks and children answer.
+var answers = []string{`{"Payload":1}`, `null`, `{"Payload":{"a":"<b>&\u2028"}}`, `[1,"x"]`, `"text"`, `{"Payload":-1}`}
+
+// step answers one of the things the execution waits for; false if nothing is
+// left to do.
+func (r *rehearsal) step(b byte) bool {
+	open := r.x.Open()
+	if len(open) == 0 {
+		return false
+	}
+	name, cause := "E"+string('0'+b%4), "because"
+	ev := asl.Event{Kind: asl.TimerFired, Output: json.RawMessage(answers[int(b/8)%len(answers)])}
+	switch e := open[int(b)%len(open)].(type) {
+	case asl.StartTimer:
+		ev.Timer = e.Timer
+		ev.Output = nil
+	case asl.ScheduleTask:
+		kinds := []asl.EventKind{asl.TaskSucceeded, asl.TaskFailed, asl.TaskTimedOut, asl.TaskStarted, asl.TaskSubmitted, asl.TaskSucceeded, asl.TaskSubmitFailed}
+		ev.Kind, ev.Task = kinds[int(b/4)%len(kinds)], e.Task
+		ev.Error, ev.Cause = &name, &cause
+	case asl.StartChild:
+		ev.Kind, ev.Child, ev.Status = asl.ChildEnded, e.Child, asl.Succeeded
+		if b&4 != 0 {
+			ev.Status, ev.Error = asl.Failed, &name
+		}
+	}
+	if b == 0xff {
+		ev = asl.Event{Kind: asl.Stop}
+	}
+	if err := r.apply(ev); err != nil && !errors.Is(err, asl.ErrEnded) {
+		r.t.Fatalf("%s on what is open: %v", ev.Kind, err)
+	}
+	return true
+}
+
+// replay applies the journal to a new execution.
+func (r *rehearsal) replay() {
+	r.t.Helper()
+	x := asl.New(r.machine)
+	for _, line := range r.journal {
+		var ev asl.Event
+		if err := json.Unmarshal(line, &ev); err != nil {
+			r.t.Fatal(err)
+		}
+		if _, err := x.Apply(ev); err != nil {
+			r.t.Fatalf("replaying %s: %v", line, err)
+		}
+	}
+	if a, b := r.snapshot(r.x), r.snapshot(x); !bytes.Equal(a, b) {
+		r.t.Fatalf("the execution is %s\nbut replays to %s", a, b)
+	}
+}
+
+// FuzzLoad reads random definitions: nothing panics, and what is refused says
+// where and why.
+func FuzzLoad(f *testing.F) {
+	for _, d := range definitions {
+		f.Add([]byte(d))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m, err := asl.Load(data)
+		if err != nil {
+			var bad *asl.DefinitionError
+			if !errors.As(err, &bad) || len(bad.Diagnostics) == 0 {
+				t.Fatalf("error without diagnostics: %v", err)
+			}
+			return
+		}
+		if _, err := m.EventBound(asl.Bounds{}); err != nil && !errors.Is(err, asl.ErrDefinition) {
+			t.Fatal(err)
+		}
+		again, err := asl.Load(m.Definition())
+		if err != nil {
+			t.Fatalf("the definition of a machine does not load: %v", err)
+		}
+		if !bytes.Equal(again.Definition(), m.Definition()) {
+			t.Fatal("the definition changes when it is loaded again")
+		}
+	})
+}
+
+// FuzzIntrinsic evaluates random calls in a Pass state.
+func FuzzIntrinsic(f *testing.F) {
+	for _, call := range []string{
+		`States.Array()`, `States.Array(1,'a',$,null,true)`, `States.ArrayPartition($.a,2)`, `States.ArrayContains($.a,1)`,
+		`States.ArrayRange(1,9,2)`, `States.ArrayGetItem($.a,0)`, `States.ArrayLength($.a)`, `States.ArrayUnique($.a)`,
+		`States.Base64Encode($.s)`, `States.Base64Decode('YQ==')`, `States.Hash($.s,'SHA-256')`, `States.JsonMerge($,$.o,false)`,
+		`States.MathRandom(1,5)`, `States.MathRandom(1,5,7)`, `States.MathAdd($.a[0],-1)`, `States.StringSplit($.s,'b')`, `States.UUID()`,
+		`States.Format('\'{}\{\}',$.s)`, `States.StringToJson('{}')`, `States.JsonToString($)`, `$..a[?(@>1)].length()`, `$$.Execution`,
+	} {
+		f.Add(call, `{"a":[1,2,2.0],"s":"abc","o":{"k":null}}`)
+	}
+	f.Fuzz(func(t *testing.T, call, input string) {
+		d, err := asl.Encode(asl.Object{}.Add("StartAt", "P").Add("States", asl.Object{}.Add("P",
+			asl.Object{}.Add("Type", "Pass").Add("Parameters", asl.Object{}.Add("x.$", call)).Add("End", true))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := asl.Load(d)
+		if err != nil {
+			return
+		}
+		r := &rehearsal{t: t, machine: m, x: asl.New(m), now: time.Unix(0, 0)}
+		if r.apply(asl.Event{Kind: asl.Start, Start: &asl.StartDetails{Input: json.RawMessage(input)}}) == nil && !r.x.Status().Ended() {
+			t.Fatal("a Pass state waits")
+		}
+		if out := r.x.Output(); out != nil && !json.Valid(out) {
+			t.Fatalf("output is not JSON: %q", out)
+		}
+	})
+}
