@@ -1,13 +1,14 @@
 package local
 
 import (
-	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/outerloop-dev/outerloop/pkg/coordinator"
-	"github.com/outerloop-dev/outerloop/pkg/gate"
+	"github.com/outerloop-dev/outerloop/pkg/loop"
+	"github.com/outerloop-dev/outerloop/pkg/worker"
 )
 
 // DefaultState is the state file of a project, relative to its directory.
@@ -21,89 +22,65 @@ type Config struct {
 	// Loops are the loops that this process can start. Runs of older
 	// definitions go on from what the state file keeps of them.
 	Loops []Loop
-	// Workers do the steps. A delivery for a worker that is not listed waits.
+	// Workers do the steps. A delivery for a worker that is not listed waits in
+	// its queue; a direct call to it fails as one to a function that does not exist.
 	Workers []Worker
 	// Clock is the source of time; nil: the system's.
-	Clock Clock
-	// Notify hands alerts on; nil: nobody. It is called after the sync.
+	Clock worker.Clock
+	// Notify hands alerts on; nil: nobody. It is called when the incident is durable.
 	Notify coordinator.Notify
 	// Progress is told what happens, as it happens and possibly before it is
-	// durable: for display. It must not block. nil: nobody.
+	// durable: for display. It is called from several goroutines, in order, and
+	// must not block. nil: nobody.
 	Progress func(Progress)
 	// Log gets what went wrong and was repaired; nil: discarded.
 	Log *slog.Logger
-	// Patience is how long RunUntilIdle waits for a retry, a busy lease or a
-	// wait state before it calls the engine idle; 0: 2 minutes, negative: never.
+	// Patience is how long RunUntilIdle waits for what comes by itself (a
+	// retry, a busy lease, a wait state) before it calls the engine idle;
+	// 0: 2 minutes, negative: not at all.
 	Patience time.Duration
-	// AtOnce bounds direct invocations of all workers together; 0: 64.
-	AtOnce int
-	// Coordinator sets Lease, ActionGrace, CrashLimit and Attempts; the ports
-	// in it are filled in by Open.
-	Coordinator coordinator.Config
+	// Grace is how long Close lets functions under way finish; 0: 5 s.
+	Grace time.Duration
+	// DirectAtOnce bounds direct invocations of workers together; 0: 64.
+	DirectAtOnce int
+	// Limits are the coordinator's Lease, ActionGrace, CrashLimit and Attempts;
+	// its other fields are ignored.
+	Limits coordinator.Config
 }
 
 // Loop is one loop as the project holds it: checked, compiled, committed.
 type Loop struct {
-	Name string
-	// Definition is the bundle's content hash; Bundle its bytes (canonical JSON).
-	Definition string
-	Bundle     []byte
+	// Definition has its Hash.
+	Definition *loop.Definition
+	// Bundle is what the hash is of; it is kept in the state file, so that runs
+	// go on with it when the project has changed.
+	Bundle []byte
 	// Machine is the committed NAME.asl.json, byte for byte.
 	Machine []byte
 }
 
-// Worker is one worker as the engine calls it.
+// Worker is one worker's code and surroundings. How many run at a time and for
+// how long is what its charter says (dispatch).
 type Worker struct {
-	Name string
-	// AtOnce is how many deliveries of its queue run at a time; 0: 1.
-	AtOnce int
-	// Timeout ends an invocation, as a Lambda function's does; 0: 60 s.
+	Code worker.Worker
+	// Connections are those that its charter names, by name.
+	Connections map[string]worker.Connection
+	// AtOnce and Timeout replace the charter's where they are not 0. The
+	// defaults where neither says anything: 1 at a time, 60 s.
+	AtOnce  int
 	Timeout time.Duration
-	// Deliver runs one delivery through the gate and answers what became of it.
-	Deliver Deliver
-}
-
-// Deliver handles one delivery: admit, handler, settle. It must return soon
-// after ctx ends. An error means that nothing is known; the delivery is repeated
-// (queue) or the task fails with it (direct).
-type Deliver func(ctx context.Context, g gate.Gate, d gate.Delivery, call Invocation) (Handled, error)
-
-// Invocation is what a function knows about one invocation of it.
-type Invocation struct {
-	// RequestID is new for every invocation; nonces are made from it.
-	RequestID string
-	// Limit is when the invocation ends.
-	Limit time.Time
-}
-
-// Handled says what became of a delivery: a verdict, or later.
-type Handled struct {
-	// Verdict answers it; nil: not answered.
-	Verdict *gate.Verdict
-	// Later, when not answered, is when to deliver it again.
-	Later time.Time
-}
-
-// Clock tells and waits for time. The zero of a simulation and the system's
-// clock are both one.
-type Clock interface {
-	Now() time.Time
-	// After sends once, d from now.
-	After(d time.Duration) <-chan time.Time
 }
 
 // Progress is one thing that happened, for display.
 type Progress struct {
 	At time.Time `json:"at"`
-	// Run is the execution's name without its generation; empty when none is meant.
+	// Run is the run's id.
 	Run string `json:"run,omitempty"`
 	// Event is the history's word: ExecutionStarted, TaskStateEntered,
 	// TaskStateExited, TaskFailed, ExecutionSucceeded, …
 	Event string `json:"event"`
 	// State is the machine's state, the step's path.
 	State string `json:"state,omitempty"`
-	// Item is the item's address inside `each`, as in "3.".
-	Item string `json:"item,omitempty"`
 	// Error is the error's name, for events that have one.
 	Error string `json:"error,omitempty"`
 }
@@ -117,3 +94,49 @@ var (
 	// ErrClosed says that the engine was closed.
 	ErrClosed = errors.New("engine is closed")
 )
+
+const (
+	defaultPatience = 2 * time.Minute
+	defaultGrace    = 5 * time.Second
+	defaultDirect   = 64
+	defaultTimeout  = 60 * time.Second
+)
+
+// filled checks the configuration and fills in defaults; all problems are joined.
+func (cfg Config) filled() (Config, error) {
+	var faults []error
+	if cfg.State == "" {
+		faults = append(faults, errors.New("State is required"))
+	}
+	for i, l := range cfg.Loops {
+		if l.Definition == nil || l.Definition.Hash == "" || len(l.Bundle) == 0 || len(l.Machine) == 0 {
+			faults = append(faults, fmt.Errorf("loop %d lacks its definition with hash, its bundle or its machine", i+1))
+		}
+	}
+	seen := map[string]bool{}
+	for _, w := range cfg.Workers {
+		if seen[w.Code.Name()] {
+			faults = append(faults, fmt.Errorf("worker %q is listed twice", w.Code.Name()))
+		}
+		seen[w.Code.Name()] = true
+	}
+	if err := errors.Join(faults...); err != nil {
+		return cfg, fmt.Errorf("configuring the embedded engine: %w", err)
+	}
+	if cfg.Clock == nil {
+		cfg.Clock = worker.SystemClock{}
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Patience == 0 {
+		cfg.Patience = defaultPatience
+	}
+	if cfg.Grace == 0 {
+		cfg.Grace = defaultGrace
+	}
+	if cfg.DirectAtOnce <= 0 {
+		cfg.DirectAtOnce = defaultDirect
+	}
+	return cfg, nil
+}

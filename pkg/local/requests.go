@@ -3,7 +3,6 @@ package local
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/outerloop-dev/outerloop/pkg/coordinator"
@@ -93,27 +92,16 @@ type startBody struct {
 	By      string          `json:"by,omitempty"`
 }
 
-// driveBody names the runs a visitor waits for; none: everything.
-type driveBody struct {
-	Runs []string `json:"runs,omitempty"`
-}
-
-// Idle says why nothing moves.
+// Idle says why nothing moves: everything waits for a person, an event or a time.
 type Idle struct {
 	// Next is when something is due by itself; zero: nothing is.
 	Next time.Time `json:"next,omitzero"`
-	// Tokens counts the tasks that wait for somebody's answer, Waits those
-	// that wait for a time, among executions that were moved since Open or are named.
-	Tokens int `json:"tokens"`
-	Waits  int `json:"waits"`
-	// Parked counts deliveries for workers that this process does not have.
-	Parked int `json:"parked"`
 }
 
 // String says it in one line.
 func (i Idle) String() string {
 	if i.Next.IsZero() {
-		return fmt.Sprintf("nothing is due; %d waiting for an answer", i.Tokens)
+		return "nothing is due by itself"
 	}
-	return fmt.Sprintf("next due %s; %d waiting for an answer", i.Next.UTC().Format(time.RFC3339), i.Tokens)
+	return "next due " + i.Next.UTC().Format(time.RFC3339)
 }

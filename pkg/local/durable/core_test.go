@@ -40,6 +40,12 @@ func (b *bench) open() {
 	if b.store, err = sqlitestore.Open(b.path, sqlitestore.Options{}); err != nil {
 		b.Fatal(err)
 	}
+	b.useStore()
+}
+
+func (b *bench) useStore() {
+	b.Helper()
+	var err error
 	cfg := b.cfg
 	cfg.Store, cfg.Blobs = b.store, b.store.Relaxed()
 	cfg.Clock = func() time.Time { return b.now }

@@ -195,17 +195,20 @@ func (c *Core) pick(ctx context.Context, q *queue, now time.Time) (*store.Item, 
 	return &item, nil
 }
 
-// expire makes visible what is due: messages in flight for too long, and delayed ones.
-func (q *queue) expire(now time.Time) {
+// expire makes visible what is due: messages in flight for too long, and
+// delayed ones. It tells whether there were any.
+func (q *queue) expire(now time.Time) (any bool) {
 	for id, f := range q.flight {
 		if !f.until.After(now) {
 			delete(q.flight, id)
-			q.more = q.more || !f.gone
+			any = any || !f.gone
 		}
 	}
 	if !q.next.IsZero() && !q.next.After(now) {
-		q.more, q.next = true, time.Time{}
+		any, q.next = true, time.Time{}
 	}
+	q.more = q.more || any
+	return any
 }
 
 // refill reads visible messages that are not in flight.

@@ -81,8 +81,9 @@ func (t *timers) first() (alarm, bool) {
 	return alarm{}, false
 }
 
-// NextDue is when Fire or Receive has something to do next by itself; zero: never.
-// Only queues that were received from are looked at.
+// NextDue is when Fire or Receive has something to do next by itself; zero:
+// never. Messages that became visible are reported once, as due now. Only
+// queues that were received from are looked at.
 func (c *Core) NextDue(ctx context.Context) (time.Time, error) {
 	unlock, err := c.lock()
 	if err != nil {
@@ -101,7 +102,11 @@ func (c *Core) NextDue(ctx context.Context) (time.Time, error) {
 	if hot, ok := c.timers.first(); ok {
 		earlier(hot.at)
 	}
+	now := c.cfg.Clock()
 	for _, q := range c.queues {
+		if q.expire(now) {
+			earlier(now)
+		}
 		earlier(q.next)
 		for _, f := range q.flight {
 			earlier(f.until)

@@ -1,0 +1,160 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/outerloop-dev/outerloop/pkg/compile"
+	"github.com/outerloop-dev/outerloop/pkg/coordinator"
+	"github.com/outerloop-dev/outerloop/pkg/loop"
+	"github.com/outerloop-dev/outerloop/pkg/project"
+	"github.com/outerloop-dev/outerloop/pkg/store"
+)
+
+// published is what the state file keeps of a definition under its hash.
+type published struct {
+	Loop string `json:"loop"`
+	// Bundle is the blob that the hash is of, Machine the hash of the machine
+	// that new executions run.
+	Bundle  string `json:"bundle"`
+	Machine string `json:"machine"`
+}
+
+func definitionKey(hash string) store.Key { return store.Key{Part: "DEF#" + hash, Sort: "DEF"} }
+
+// definitions are the loops of this process and those that runs in the state
+// file have pinned.
+type definitions struct {
+	e      *Engine
+	latest map[string]string
+
+	mu   sync.Mutex
+	kept map[string]*loop.Definition
+}
+
+var _ coordinator.Definitions = (*definitions)(nil)
+
+func newDefinitions(e *Engine) *definitions {
+	d := &definitions{e: e, latest: make(map[string]string), kept: make(map[string]*loop.Definition)}
+	for _, l := range e.cfg.Loops {
+		d.latest[l.Definition.Loop.Name] = l.Definition.Hash
+		d.kept[l.Definition.Hash] = l.Definition
+	}
+	return d
+}
+
+// publish keeps this process's loops in the state file.
+func (d *definitions) publish(ctx context.Context) error {
+	for _, l := range d.e.cfg.Loops {
+		if err := d.publishLoop(ctx, l); err != nil {
+			return fmt.Errorf("publishing loop %s: %w", l.Definition.Loop.Name, err)
+		}
+	}
+	return nil
+}
+
+func (d *definitions) publishLoop(ctx context.Context, l Loop) error {
+	machine, err := d.e.core.Publish(ctx, substitute(l))
+	if err != nil {
+		return err
+	}
+	d.e.core.Name(l.Definition.Loop.Name, machine)
+	key := definitionKey(l.Definition.Hash)
+	have, item, err := d.read(ctx, l.Definition.Hash)
+	if err != nil {
+		return err
+	}
+	want := published{Loop: l.Definition.Loop.Name, Bundle: have.Bundle, Machine: machine}
+	if have == want {
+		return nil
+	}
+	if want.Bundle, err = d.e.store.Relaxed().PutBlob(ctx, l.Bundle); err != nil {
+		return err
+	}
+	body, err := json.Marshal(want)
+	if err != nil {
+		return err
+	}
+	op := store.Create(store.Item{Key: key, Body: body})
+	if item != nil {
+		op = store.Replace(store.Item{Key: key, Version: item.Version, Body: body})
+	}
+	return d.e.store.Apply(ctx, d.e.id(), op)
+}
+
+// substitute fills in the local names of functions and queues.
+func substitute(l Loop) []byte {
+	return compile.Substitute(l.Machine, compile.Substitutions(l.Definition), func(t compile.Token) string {
+		switch t.Kind {
+		case compile.TokenWorker:
+			return workerFunction + t.Name
+		case compile.TokenQueue:
+			return queueURL + t.Name
+		case compile.TokenCoordinator:
+			return coordinatorFunction
+		}
+		return t.Text
+	})
+}
+
+// read gives what the state file has under a hash; the zero value and nil if nothing.
+func (d *definitions) read(ctx context.Context, hash string) (published, *store.Item, error) {
+	items, err := d.e.store.Get(ctx, definitionKey(hash))
+	if err != nil || items[0] == nil {
+		return published{}, nil, err
+	}
+	var p published
+	if err := json.Unmarshal(items[0].Body, &p); err != nil {
+		return published{}, nil, fmt.Errorf("reading definition %s: %w", hash, err)
+	}
+	return p, items[0], nil
+}
+
+// Definition is this process's own or read from the state file.
+func (d *definitions) Definition(ctx context.Context, hash string) (*loop.Definition, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if def := d.kept[hash]; def != nil {
+		return def, nil
+	}
+	p, item, err := d.read(ctx, hash)
+	if err != nil {
+		return nil, err
+	}
+	if item == nil {
+		return nil, fmt.Errorf("%w: %s", coordinator.ErrNoDefinition, hash)
+	}
+	bundle, err := d.e.store.GetBlob(ctx, p.Bundle)
+	if err != nil {
+		return nil, fmt.Errorf("reading definition %s: %w", hash, err)
+	}
+	def, err := project.FromBundle(bundle)
+	if err != nil {
+		return nil, fmt.Errorf("reading definition %s: %w", hash, err)
+	}
+	d.kept[hash] = def
+	return def, nil
+}
+
+// Latest is the definition that new runs of a loop pin.
+func (d *definitions) Latest(_ context.Context, name string) (string, error) {
+	hash, ok := d.latest[name]
+	if !ok {
+		return "", fmt.Errorf("%w: %q", coordinator.ErrNoLoop, name)
+	}
+	return hash, nil
+}
+
+// machineOf is the hash of the machine that was committed with a definition.
+func (e *Engine) machineOf(ctx context.Context, hash string) (string, error) {
+	p, item, err := e.defs.read(ctx, hash)
+	if err != nil {
+		return "", err
+	}
+	if item == nil {
+		return "", fmt.Errorf("%w: %s", coordinator.ErrNoDefinition, hash)
+	}
+	return p.Machine, nil
+}

@@ -1,0 +1,215 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"time"
+
+	"github.com/outerloop-dev/outerloop/pkg/coordinator"
+)
+
+// Session is a writing command's way to a state file: as its owner, or as a
+// visitor of the owner. Everything it answers is durable. Use it from one goroutine.
+type Session struct {
+	owner    *Engine
+	conn     net.Conn
+	in       *json.Decoder
+	out      *json.Encoder
+	progress func(Progress)
+}
+
+// joinFor is how long Join waits for an owner that is just coming or going.
+const joinFor = 10 * time.Second
+
+// Join becomes the owner of the state file, or a visitor where another process
+// owns it. A visitor's Progress is told while it drives. Close the session.
+func Join(ctx context.Context, cfg Config) (*Session, error) {
+	deadline := time.Now().Add(joinFor)
+	for {
+		e, err := Open(ctx, cfg)
+		if err == nil {
+			return &Session{owner: e}, nil
+		}
+		var owned *OwnedError
+		if !errors.As(err, &owned) {
+			return nil, err
+		}
+		conn, dialErr := net.Dial("unix", owned.Owner.Socket)
+		if owned.Owner.Socket != "" && dialErr == nil {
+			return &Session{conn: conn, in: json.NewDecoder(conn), out: json.NewEncoder(conn), progress: cfg.Progress}, nil
+		}
+		if time.Now().After(deadline) {
+			return nil, fmt.Errorf("%w, which does not answer", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// Owner is the engine when this process owns the state file, else nil.
+func (s *Session) Owner() *Engine { return s.owner }
+
+// Close leaves. An owner closes its engine.
+func (s *Session) Close() error {
+	if s.owner != nil {
+		return s.owner.Close()
+	}
+	return s.conn.Close()
+}
+
+// Start starts a run, or says which one there is. See coordinator.Start.
+func (s *Session) Start(ctx context.Context, req coordinator.StartRequest) (coordinator.Started, error) {
+	if s.owner == nil && req.Check != nil {
+		if err := req.Check(req.Input); err != nil {
+			return coordinator.Started{}, err
+		}
+	}
+	if s.owner != nil {
+		started, err := s.owner.coord.Start(ctx, req)
+		return started, errors.Join(err, s.owner.Sync(ctx))
+	}
+	return do[coordinator.Started](ctx, s, OpStart, startBody{
+		Loop: req.Loop, Input: req.Input, AsOf: req.AsOf, Rerun: req.Rerun, Trigger: req.Trigger, By: req.By,
+	})
+}
+
+// Decide records a person's word on an approval. See coordinator.Decide.
+func (s *Session) Decide(ctx context.Context, req coordinator.DecideRequest) (coordinator.ApprovalView, error) {
+	return do[coordinator.ApprovalView](ctx, s, OpDecide, req)
+}
+
+// Resolve records a person's answer to an exception. See coordinator.Resolve.
+func (s *Session) Resolve(ctx context.Context, req coordinator.ResolveRequest) (coordinator.ExceptionView, error) {
+	return do[coordinator.ExceptionView](ctx, s, OpResolve, req)
+}
+
+// Cancel cancels a run. See coordinator.Cancel.
+func (s *Session) Cancel(ctx context.Context, req coordinator.PersonRequest) (coordinator.RunView, error) {
+	return do[coordinator.RunView](ctx, s, OpCancel, req)
+}
+
+// Redrive goes on with a failed or blocked run. See coordinator.Redrive.
+func (s *Session) Redrive(ctx context.Context, req coordinator.PersonRequest) (coordinator.RunView, error) {
+	return do[coordinator.RunView](ctx, s, OpRedrive, req)
+}
+
+// PutBlob keeps content for an input and answers its reference.
+func (s *Session) PutBlob(ctx context.Context, content []byte) (string, error) {
+	return do[string](ctx, s, OpBlob, content)
+}
+
+// Drive returns when nothing can move without a person, an event or time
+// beyond the patience. A visitor waits for its owner to come there.
+func (s *Session) Drive(ctx context.Context) (Idle, error) {
+	return do[Idle](ctx, s, OpDrive, nil)
+}
+
+// do has an operation done by the owner, whoever it is.
+func do[Answer any](ctx context.Context, s *Session, op string, body any) (answer Answer, err error) {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return answer, fmt.Errorf("encoding %s: %w", op, err)
+	}
+	var reply json.RawMessage
+	if s.owner != nil {
+		reply, err = s.owner.serveRequest(ctx, Request{Op: op, Body: raw})
+	} else {
+		reply, err = s.ask(ctx, Request{Op: op, Body: raw})
+	}
+	if err != nil {
+		return answer, err
+	}
+	if err := json.Unmarshal(reply, &answer); err != nil {
+		return answer, fmt.Errorf("decoding the answer to %s: %w", op, err)
+	}
+	return answer, nil
+}
+
+// ask sends a request and shows progress until it is done.
+func (s *Session) ask(ctx context.Context, req Request) (json.RawMessage, error) {
+	stop := context.AfterFunc(ctx, func() { s.conn.Close() })
+	defer stop()
+	if err := s.out.Encode(req); err != nil {
+		return nil, fmt.Errorf("asking the owner to %s: %w", req.Op, errors.Join(ctx.Err(), err))
+	}
+	for {
+		var reply Reply
+		if err := s.in.Decode(&reply); err != nil {
+			return nil, fmt.Errorf("the owner went away during %s: %w", req.Op, errors.Join(ctx.Err(), err))
+		}
+		switch {
+		case reply.Progress != nil && s.progress != nil:
+			s.progress(*reply.Progress)
+		case reply.Done && reply.Error != nil:
+			return nil, reply.Error
+		case reply.Done:
+			return reply.Body, nil
+		}
+	}
+}
+
+// serveRequest does one request of a visitor, or of the owner's own command.
+func (e *Engine) serveRequest(ctx context.Context, req Request) (json.RawMessage, error) {
+	serve, ok := operations[req.Op]
+	if !ok {
+		return nil, fmt.Errorf("unknown operation %q", req.Op)
+	}
+	answer, err := serve(ctx, e, req.Body)
+	if err := errors.Join(err, e.store.Sync(ctx)); err != nil {
+		return nil, err
+	}
+	return json.Marshal(answer)
+}
+
+var operations = map[string]func(ctx context.Context, e *Engine, body json.RawMessage) (any, error){
+	OpStart: operation(func(ctx context.Context, e *Engine, req startBody) (coordinator.Started, error) {
+		return e.coord.Start(ctx, coordinator.StartRequest{
+			Loop: req.Loop, Input: req.Input, AsOf: req.AsOf, Rerun: req.Rerun, Trigger: req.Trigger, By: req.By,
+		})
+	}),
+	OpDecide: operation(func(ctx context.Context, e *Engine, req coordinator.DecideRequest) (coordinator.ApprovalView, error) {
+		return e.coord.Decide(ctx, req)
+	}),
+	OpResolve: operation(func(ctx context.Context, e *Engine, req coordinator.ResolveRequest) (coordinator.ExceptionView, error) {
+		return e.coord.Resolve(ctx, req)
+	}),
+	OpCancel: operation(func(ctx context.Context, e *Engine, req coordinator.PersonRequest) (coordinator.RunView, error) {
+		return e.coord.Cancel(ctx, req)
+	}),
+	OpRedrive: operation(func(ctx context.Context, e *Engine, req coordinator.PersonRequest) (coordinator.RunView, error) {
+		return e.coord.Redrive(ctx, req)
+	}),
+	OpBlob: operation(func(ctx context.Context, e *Engine, content []byte) (string, error) {
+		return e.store.PutBlob(ctx, content)
+	}),
+	OpDrive: operation(func(ctx context.Context, e *Engine, _ *struct{}) (Idle, error) {
+		return e.RunUntilIdle(ctx)
+	}),
+}
+
+func operation[Req, Ans any](do func(context.Context, *Engine, Req) (Ans, error)) func(context.Context, *Engine, json.RawMessage) (any, error) {
+	return func(ctx context.Context, e *Engine, body json.RawMessage) (any, error) {
+		var req Req
+		if err := json.Unmarshal(body, &req); err != nil {
+			return nil, fmt.Errorf("reading the request: %w", err)
+		}
+		return do(ctx, e, req)
+	}
+}
+
+// State tells whether there is a state file to read. Error: ErrNoState.
+func State(path string) error {
+	_, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %s", ErrNoState, path)
+	}
+	return err
+}
