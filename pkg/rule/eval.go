@@ -69,11 +69,11 @@ func newPlans(e *Env, checked *ast.AST) (*plans, error) {
 		return nil, fmt.Errorf("planning a rule: %w", err)
 	}
 	limit := cel.CostLimit(e.limit)
-	value, err := env.PlanProgram(checked, limit, cel.EvalOptions(cel.OptOptimize), cel.InterruptCheckFrequency(1000))
+	value, err := env.PlanProgram(checked, limit, cel.EvalOptions(cel.OptOptimize))
 	if err != nil {
 		return nil, fmt.Errorf("planning a rule: %w", err)
 	}
-	traced, err := env.PlanProgram(checked, limit, cel.EvalOptions(cel.OptTrackState), cel.InterruptCheckFrequency(1000))
+	traced, err := env.PlanProgram(checked, limit, cel.EvalOptions(cel.OptTrackState))
 	if err != nil {
 		return nil, fmt.Errorf("planning a rule: %w", err)
 	}
@@ -112,6 +112,7 @@ func (activation) Parent() interpreter.Activation { return nil }
 
 // Eval computes the expression. The result is plain JSON: nil, bool, int64, float64, string, []any or map[string]any; a time
 // is RFC 3339 text in UTC, a duration seconds with an s. Parts of the result may be parts of vars: do not change them.
+// The context is looked at before, not during the computation: the cost limit ends that within half a second.
 // Errors: AbsentError, CostError, the context's, or what the computation says.
 func (p *Program) Eval(ctx context.Context, vars Vars) (any, error) {
 	v, err := p.value(ctx, vars)
@@ -156,11 +157,14 @@ func (p *Program) EvalTime(ctx context.Context, vars Vars) (time.Time, error) {
 }
 
 func (p *Program) value(ctx context.Context, vars Vars) (ref.Val, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	plans, err := p.plan()
 	if err != nil {
 		return nil, err
 	}
-	v, _, err := plans.value.ContextEval(ctx, activation{env: p.env, vars: vars})
+	v, _, err := plans.value.Eval(activation{env: p.env, vars: vars})
 	if err != nil {
 		return nil, p.failure(err)
 	}
@@ -178,39 +182,4 @@ func (p *Program) failure(err error) error {
 		}
 	}
 	return fmt.Errorf("evaluating %s: %w", p.source, err)
-}
-
-// Decision is the result of a rule with what decided it, for the decision log (R5).
-type Decision struct {
-	Rule   string         `json:"rule"`
-	Result bool           `json:"result"`
-	Values map[string]any `json:"values"` // the references that this evaluation read, by path
-}
-
-// Decide evaluates a rule and says which values it read; references that a short cut left out are not among them, nor are
-// those that were absent.
-func (p *Program) Decide(ctx context.Context, vars Vars) (Decision, error) {
-	plans, err := p.plan()
-	if err != nil {
-		return Decision{}, err
-	}
-	v, details, err := plans.traced.ContextEval(ctx, activation{env: p.env, vars: vars})
-	if err != nil {
-		return Decision{}, p.failure(err)
-	}
-	b, ok := v.(types.Bool)
-	if !ok {
-		return Decision{}, fmt.Errorf("evaluating %s: it is %s, not true or false", p.source, v.Type().TypeName())
-	}
-	d := Decision{Rule: p.source, Result: bool(b), Values: map[string]any{}}
-	for i, r := range p.refs {
-		for _, id := range p.ids[i] {
-			if read, ok := details.State().Value(id); ok && !types.IsError(read) {
-				if out, err := toJSON(read); err == nil {
-					d.Values[r.String()] = out
-				}
-			}
-		}
-	}
-	return d, nil
 }

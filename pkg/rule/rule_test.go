@@ -41,7 +41,7 @@ func environment(t testing.TB) *rule.Env {
 		t.Fatal(err)
 	}
 	e, err := rule.NewEnv(rule.Config{Zone: berlin, Names: map[string]*schema.Type{
-		"scan": typed(t, scan), "qualify": typed(t, qualify), "any": schema.Scalar(schema.Any),
+		"scan": typed(t, scan), "qualify": typed(t, qualify), "long": schema.Scalar(schema.Any), "text": schema.Scalar(schema.String), "any": schema.Scalar(schema.Any),
 		"run": rule.RunType(), "about": rule.AboutType("scan", "qualify", "send"), "draft": typed(t, qualify),
 		"event": rule.EventType(schema.Scalar(schema.Any)), "send": typed(t, `{"type":"object","properties":{"message_id":{"type":"string"}}}`),
 	}})
