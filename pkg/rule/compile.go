@@ -21,6 +21,7 @@ const maxRounds = 25
 type Program struct {
 	env      *Env
 	source   string
+	path     *path // set for a lone reference; then checked, ids and plan are not
 	checked  *ast.AST
 	refs     []Ref
 	ids      [][]int64 // expression ids of each ref
@@ -49,6 +50,9 @@ func (e *Env) CompileBool(source string) (*Program, Faults) {
 }
 
 func (e *Env) compile(source string) (*Program, Faults) {
+	if p := e.compilePath(source); p != nil {
+		return p, nil
+	}
 	parsed, faults := e.base.parse(source)
 	if faults != nil {
 		return nil, faults
@@ -279,7 +283,13 @@ func (c *compilation) sumsWhole(list ast.Expr) bool {
 	return t != nil && t.Kind() == types.ListKind && numeric(t.Parameters()[0]) == types.IntKind
 }
 
-func (p *Program) result() *types.Type { return p.checked.GetType(p.checked.Expr().ID()) }
+// result is the CEL type of the expression.
+func (p *Program) result() *types.Type {
+	if p.path != nil {
+		return p.env.types.typed(p.static, p.source)
+	}
+	return p.checked.GetType(p.checked.Expr().ID())
+}
 
 // Source is the expression's text.
 func (p *Program) Source() string { return p.source }

@@ -17,6 +17,10 @@ type Decision struct {
 // Decide evaluates a rule and says which values it read; references that a short cut left out are not among them, nor are
 // those that were absent.
 func (p *Program) Decide(ctx context.Context, vars Vars) (Decision, error) {
+	if p.path != nil {
+		result, err := p.EvalBool(ctx, vars)
+		return Decision{Rule: p.source, Result: result, Values: map[string]any{p.source: result}}, err
+	}
 	if err := ctx.Err(); err != nil {
 		return Decision{}, err
 	}

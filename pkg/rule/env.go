@@ -93,7 +93,7 @@ func newBase(zone *time.Location) (*base, error) {
 
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// NewEnv makes an environment. It refuses names that are no identifiers.
+// NewEnv makes an environment. It refuses names that are no identifiers, or reserved words of CEL.
 func NewEnv(c Config) (*Env, error) {
 	zone := c.Zone
 	if zone == nil {
@@ -116,6 +116,9 @@ func NewEnv(c Config) (*Env, error) {
 	for _, name := range e.sorted {
 		if !identifier.MatchString(name) {
 			return nil, fmt.Errorf("the name %q cannot be used in rules: a name is letters, digits and _", name)
+		}
+		if slices.Contains(reserved, name) {
+			return nil, fmt.Errorf("the name %q cannot be used in rules: CEL reserves the word", name)
 		}
 		if err := e.checker.AddIdents(decls.NewVariable(name, e.types.typed(c.Names[name], name))); err != nil {
 			return nil, fmt.Errorf("declaring %s: %w", name, err)

@@ -115,6 +115,10 @@ func (activation) Parent() interpreter.Activation { return nil }
 // The context is looked at before, not during the computation: the cost limit ends that within half a second.
 // Errors: AbsentError, CostError, the context's, or what the computation says.
 func (p *Program) Eval(ctx context.Context, vars Vars) (any, error) {
+	if p.path != nil {
+		v, err := p.read(ctx, vars)
+		return nativeJSON(v), err
+	}
 	v, err := p.value(ctx, vars)
 	if err != nil {
 		return nil, err
@@ -156,7 +160,26 @@ func (p *Program) EvalTime(ctx context.Context, vars Vars) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("evaluating %s: it is no point in time", p.source)
 }
 
+// read follows a lone reference.
+func (p *Program) read(ctx context.Context, vars Vars) (any, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	v, err := p.path.read(vars, p.env.names[p.path.root])
+	if err != nil {
+		return nil, p.failure(err)
+	}
+	return v, nil
+}
+
 func (p *Program) value(ctx context.Context, vars Vars) (ref.Val, error) {
+	if p.path != nil {
+		v, err := p.read(ctx, vars)
+		if err != nil {
+			return nil, err
+		}
+		return p.env.base.cel.CELTypeAdapter().NativeToValue(v), nil
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
