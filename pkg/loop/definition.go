@@ -7,6 +7,7 @@ import (
 	"github.com/outerloop-dev/outerloop/pkg/charter"
 	"github.com/outerloop-dev/outerloop/pkg/registry"
 	"github.com/outerloop-dev/outerloop/pkg/rule"
+	"github.com/outerloop-dev/outerloop/pkg/schedule"
 	"github.com/outerloop-dev/outerloop/pkg/schema"
 )
 
@@ -357,6 +358,8 @@ type TriggerRule struct {
 	When  *Rule
 	Input *Tree
 	AsOf  *Rule
+	// Schedule is set for kind schedule.
+	Schedule *schedule.Schedule
 	// Probe, Each and Key belong to a monitor.
 	Probe *Worker
 	Each  *Rule

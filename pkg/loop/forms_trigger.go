@@ -1,9 +1,9 @@
 package loop
 
 import (
-	"strings"
 	"time"
 
+	"github.com/outerloop-dev/outerloop/pkg/schedule"
 	"github.com/outerloop-dev/outerloop/pkg/source"
 )
 
@@ -20,7 +20,7 @@ func triggerForm() *source.Form[Trigger] {
 		named(TriggerEvent, source.Name(source.Dotted)).Says("an event of the project file"),
 		named(TriggerAfter, hyphened).Says("another loop, whose completed run starts this one"),
 		source.Key("monitor", source.Pointer(source.Codec[Monitor](monitorForm())), func(t *Trigger) **Monitor { return &t.Monitor }).Says("a probe, looked at again and again"),
-		source.Key("catch_up", catchUp(), func(t *Trigger) *int { return &t.CatchUp }).Says("missed fires to make up for: none, last or a number"),
+		source.Key("catch_up", catchUp(), func(t *Trigger) *schedule.CatchUp { return &t.CatchUp }).Says("missed fires to make up for: none, last or a number"),
 		source.Key("when", source.Rule(), func(t *Trigger) *source.Expr { return &t.When }).Says("CEL; a run starts only when it holds"),
 		source.Key("input", source.Fields(), func(t *Trigger) *source.Value { return &t.Input }).Says("the run's input"),
 		source.Key("as_of", source.Rule(), func(t *Trigger) *source.Expr { return &t.AsOf }).Says("CEL; the time the run is about"),
@@ -50,22 +50,18 @@ func finishTrigger(r *source.Reader, n *source.Node, t *Trigger) {
 	}
 }
 
-func catchUp() source.Codec[int] {
-	number := source.Whole(0, 1000)
-	return source.Custom(map[string]any{"anyOf": []any{map[string]any{"enum": []any{"none", "last"}}, map[string]any{"type": "integer", "minimum": 0, "maximum": 1000}}},
-		func(r *source.Reader, n *source.Node) (int, bool) {
-			switch n.Text {
-			case "none":
-				return 0, true
-			case "last":
-				return 1, true
-			}
-			if n.Kind == source.Text {
-				r.Fault(n, "E113", "none, last or a whole number belongs here, not %q.", strings.TrimSpace(n.Text))
-				return 0, false
-			}
-			return number.Read(r, n)
-		})
+func catchUp() source.Codec[schedule.CatchUp] {
+	shape := map[string]any{"anyOf": []any{
+		map[string]any{"enum": []any{"none", "last"}},
+		map[string]any{"type": "integer", "minimum": 0, "maximum": schedule.MaxCatchUp},
+	}}
+	return source.Custom(shape, func(r *source.Reader, n *source.Node) (schedule.CatchUp, bool) {
+		missed, err := schedule.ParseCatchUp(n.Text)
+		if err != nil {
+			r.Fault(n, "E113", "%s.", upperFirst(err.Error()))
+		}
+		return missed, err == nil
+	})
 }
 
 func monitorForm() *source.Form[Monitor] {

@@ -62,16 +62,13 @@ const (
 	TriggerMonitor  TriggerKind = "monitor"
 )
 
-// CatchUpAll is a bound that no declared catch-up reaches.
-const CatchUpAll = 1 << 30
-
 // Trigger is one way to start runs.
 type Trigger struct {
 	Kind TriggerKind
 	// Name is the cron, rate or at expression, the webhook, the event or the loop that is followed.
 	Name string
-	// CatchUp is how many missed fires are made up for, newest first: 0 none, 1 last.
-	CatchUp int
+	// CatchUp is how many missed fires are made up for: the newest ones.
+	CatchUp schedule.CatchUp
 	// Monitor is set for kind monitor.
 	Monitor *Monitor
 	When    source.Expr

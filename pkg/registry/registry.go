@@ -29,6 +29,8 @@ type Project struct {
 	// Confidence is what passes at each risk; the language's table if not given.
 	Confidence Confidence
 	Source     *source.Node
+
+	monthly monthly
 }
 
 // Person is somebody who decides or is told.
@@ -131,6 +133,8 @@ type Confidence struct {
 	High, HighReviewed     charter.Risk
 	Medium, MediumReviewed charter.Risk
 	Low, LowReviewed       charter.Risk
+
+	read []*setPasses
 }
 
 // DefaultConfidence is the language's table: high passes up to high, medium

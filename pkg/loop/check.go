@@ -1,0 +1,97 @@
+package loop
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/outerloop-dev/outerloop/pkg/problem"
+	"github.com/outerloop-dev/outerloop/pkg/schema"
+	"github.com/outerloop-dev/outerloop/pkg/source"
+)
+
+// Check checks a loop against its surroundings. All problems are reported; the
+// definition is nil when there are errors among them.
+func Check(l *Loop, around Surroundings) (*Definition, problem.Problems) {
+	c := newChecker(around)
+	c.loop = l
+	c.def = &Definition{Loop: l, Project: around.Project, Workers: map[string]*Worker{}, byPath: map[string]*Node{}}
+	c.head()
+	c.buildNodes()
+	c.findDependencies()
+	c.order()
+	c.number()
+	c.compileBody(c.def.Body)
+	c.compileTail()
+	c.structure()
+	if c.problems.Errors() > 0 {
+		return nil, c.problems
+	}
+	return c.def, c.problems
+}
+
+// checker holds what the check of one loop or charter has found so far.
+type checker struct {
+	around   Surroundings
+	loop     *Loop
+	def      *Definition
+	zone     *time.Location
+	problems problem.Problems
+
+	// names are all names of the file; labels are where nodes are named.
+	names   map[string]named
+	labels  map[*Node]*source.Node
+	outputs map[*Node]source.Value
+	// depends are the nodes that a node's own expressions read or that it stands after.
+	depends map[*Node][]Dependency
+	// before are the siblings that must be done first, by node.
+	before map[*Node][]*Node
+	// items are the types of items, inputs that of the file's `input`.
+	items     map[*Node]*schema.Type
+	inputType *schema.Type
+	// work: the file is a charter, whose `input` is the worker's own.
+	work bool
+	envs envCache
+}
+
+func newChecker(around Surroundings) *checker {
+	return &checker{
+		around: around, zone: time.UTC, names: map[string]named{}, labels: map[*Node]*source.Node{},
+		outputs: map[*Node]source.Value{}, depends: map[*Node][]Dependency{}, before: map[*Node][]*Node{},
+		items: map[*Node]*schema.Type{}, inputType: anything, envs: envCache{},
+	}
+}
+
+var anything = schema.Scalar(schema.Any)
+
+func (c *checker) fault(n *source.Node, code, format string, args ...any) {
+	c.problems = append(c.problems, n.Problem(code, fmt.Sprintf(format, args...)))
+}
+
+// faultSee is fault with another place that matters.
+func (c *checker) faultSee(n, see *source.Node, code, message string) {
+	p := n.Problem(code, message)
+	if see != nil {
+		p.See = see.Where()
+	}
+	c.problems = append(c.problems, p)
+}
+
+func (c *checker) add(ps problem.Problems) { c.problems = append(c.problems, ps...) }
+
+// keyOf is where a step's key stands, or its name where the key was left out.
+func (c *checker) keyOf(n *Node, key string) *source.Node {
+	if n.Step != nil && n.Step.Source.Get(key) != nil {
+		return n.Step.Source.Key(key)
+	}
+	return c.labelOf(n)
+}
+
+// labelOf is where the node is named.
+func (c *checker) labelOf(n *Node) *source.Node {
+	for ; n != nil; n = n.Parent {
+		if label := c.labels[n]; label != nil {
+			return label
+		}
+	}
+	return c.loop.Source
+}

@@ -1,0 +1,87 @@
+package loop
+
+import (
+	"io/fs"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/outerloop-dev/outerloop/pkg/problem"
+	"github.com/outerloop-dev/outerloop/pkg/registry"
+	"github.com/outerloop-dev/outerloop/pkg/schema"
+	"github.com/outerloop-dev/outerloop/pkg/source"
+)
+
+// Surroundings are what a loop is checked against.
+type Surroundings struct {
+	Project *registry.Project
+	// Workers are the checked charters by name.
+	Workers map[string]*Worker
+	// Loops are other checked loops by name; a nil definition stands for one that has errors.
+	Loops map[string]*Definition
+	Files *Files
+}
+
+// Files reads schemas and texts that declarations name. It keeps what it read.
+// It is not safe for concurrent use.
+type Files struct {
+	fsys    fs.FS
+	schemas map[string]*schema.Schema
+	failed  map[string]string
+}
+
+// NewFiles reads from a file system rooted at the project.
+func NewFiles(fsys fs.FS) *Files {
+	return &Files{fsys: fsys, schemas: map[string]*schema.Schema{}, failed: map[string]string{}}
+}
+
+// Schema compiles the schema that is referred to; nil with a problem when it
+// cannot be, nil without one when there is no reference.
+func (f *Files) Schema(ref source.Schema) (*schema.Schema, problem.Problems) {
+	if !ref.Set() {
+		return nil, nil
+	}
+	if ref.Path == "" {
+		s, err := schema.FromValue(ref.Node.Where(), ref.Node.Plain())
+		if err != nil {
+			return nil, problem.Problems{ref.Node.Problem("E128", "This is no usable JSON Schema: "+sentence(err.Error()))}
+		}
+		return s, nil
+	}
+	if s, known := f.schemas[ref.Path]; known {
+		return s, nil
+	}
+	message, known := f.failed[ref.Path]
+	if !known {
+		raw, err := fs.ReadFile(f.fsys, ref.Path)
+		if err != nil {
+			message = "There is no file " + ref.Path + ". Paths are relative to the file that names them."
+		} else if s, err := schema.Compile(ref.Path, raw); err != nil {
+			message = "This is no usable JSON Schema: " + sentence(err.Error())
+		} else {
+			f.schemas[ref.Path] = s
+			return s, nil
+		}
+		f.failed[ref.Path] = message
+	}
+	code := "E128"
+	if strings.HasPrefix(message, "There is no file") {
+		code = "E127"
+	}
+	return nil, problem.Problems{ref.Node.Problem(code, message)}
+}
+
+// Text reads a text file of the project; the node is where its path stands.
+func (f *Files) Text(path string, n *source.Node) (string, problem.Problems) {
+	raw, err := fs.ReadFile(f.fsys, path)
+	switch {
+	case err != nil:
+		return "", problem.Problems{n.Problem("E127", "There is no file "+path+". Paths are relative to the file that names them.")}
+	case !utf8.Valid(raw):
+		return "", problem.Problems{n.Problem("E127", path+" is not UTF-8.")}
+	case len(strings.TrimSpace(string(raw))) == 0:
+		return "", problem.Problems{n.Problem("E127", path+" is empty.")}
+	}
+	return string(raw), nil
+}
+
+func sentence(text string) string { return strings.TrimSuffix(text, ".") + "." }

@@ -1,0 +1,194 @@
+package loop
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/outerloop-dev/outerloop/pkg/charter"
+	"github.com/outerloop-dev/outerloop/pkg/problem"
+	"github.com/outerloop-dev/outerloop/pkg/registry"
+	"github.com/outerloop-dev/outerloop/pkg/schema"
+)
+
+// CheckWorker checks a charter against the project file and its schemas.
+// Around.Workers is not read. The worker lacks what could not be compiled.
+func CheckWorker(declared *charter.Charter, around Surroundings) (*Worker, problem.Problems) {
+	c := newChecker(around)
+	c.work = true
+	w := &Worker{Charter: declared, Document: declared.Source.JSON(), Actions: map[string]*ActionRule{}}
+	var ps problem.Problems
+	w.Input, ps = around.Files.Schema(declared.Input)
+	c.add(ps)
+	w.Output, ps = around.Files.Schema(declared.Output)
+	c.add(ps)
+	output := anything
+	if w.Input != nil {
+		c.inputType = w.Input.Type()
+	}
+	if w.Output != nil {
+		output = w.Output.Type()
+	}
+	c.group(declared.Owner, declared.Source.Get("owner"))
+	after := afterWork(output)
+	p := place{}
+	for _, limit := range declared.Limits {
+		compiled := LimitRule{Rule: c.rule(p, limit.Rule, after), Otherwise: limit.Otherwise, Say: c.phrase(p, limit.Say, after), FromCharter: true}
+		compiled.Before = compiled.Rule != nil && !compiled.Rule.Uses.AfterWork()
+		w.Limits = append(w.Limits, compiled)
+	}
+	for _, escalation := range declared.Escalate {
+		w.Escalate = append(w.Escalate, EscalationRule{Rule: c.rule(p, escalation.Rule, after), To: escalation.To, Say: c.phrase(p, escalation.Say, after)})
+		c.escalatesTo(escalation)
+	}
+	for _, action := range declared.Actions {
+		w.Actions[action.Name] = c.charterAction(declared, action)
+	}
+	c.charterFacts(declared)
+	c.charterTools(declared)
+	c.charterAgent(w)
+	return w, c.problems
+}
+
+func (c *checker) escalatesTo(e charter.Escalation) {
+	at := e.Rule.Node
+	if e.To != "" {
+		c.group(e.To, at)
+	}
+}
+
+func (c *checker) charterAction(declared *charter.Charter, action charter.Action) *ActionRule {
+	p := place{}
+	compiled := &ActionRule{Declared: action, Key: c.phrase(p, action.Key, nil), Resource: c.phrase(p, action.Resource, nil), Stage: declared.Stage(action)}
+	if action.AtMost != nil {
+		compiled.QuotaBy = c.phrase(p, action.AtMost.By, nil)
+	}
+	if action.Key.Set() && len(expressionsIn(action.Key)) == 0 {
+		c.fault(action.Key.Node, "E218", "This key is the same for ever: the action would happen once and never again. Name what it is done for, such as ${input.order}.")
+	}
+	return compiled
+}
+
+func (c *checker) charterFacts(declared *charter.Charter) {
+	for _, list := range []struct {
+		key   string
+		facts []string
+	}{{"reads", declared.Reads}, {"writes", declared.Writes}} {
+		node := declared.Source.Get(list.key)
+		for i, name := range list.facts {
+			if _, found := c.around.Project.Fact(name); found || c.someFact(name) {
+				continue
+			}
+			names := []string{}
+			for _, f := range c.around.Project.Facts {
+				names = append(names, f.Name)
+			}
+			at := node
+			if i < len(node.Items) {
+				at = node.Items[i]
+			}
+			c.fault(at, "E231", "%s", c.notDeclared("fact", name, "facts", names))
+		}
+	}
+}
+
+// someFact tells whether a name that ends in * covers a declared fact.
+func (c *checker) someFact(name string) bool {
+	return slices.ContainsFunc(c.around.Project.Facts, func(f registry.Fact) bool { return registry.Fits(name, f.Name) })
+}
+
+func (c *checker) charterTools(declared *charter.Charter) {
+	node := declared.Source.Get("tools")
+	for _, tool := range declared.Tools {
+		connection, found := c.around.Project.Connection(tool.Connection)
+		if !found {
+			names := []string{}
+			for _, other := range c.around.Project.Connections {
+				names = append(names, other.Name)
+			}
+			c.fault(node.Key(tool.Connection), "E229", "%s", c.notDeclared("connection", tool.Connection, "connections", names))
+			continue
+		}
+		for _, may := range tool.May {
+			if !slices.Contains(connection.May, may) {
+				c.faultSee(node.Get(tool.Connection), connection.Source, "E229", fmt.Sprintf("The connection %q does not allow %q. It allows: %v.", tool.Connection, may, connection.May))
+			}
+		}
+	}
+	if h := declared.HTTP; h != nil && h.Connection != "" {
+		if _, found := c.around.Project.Connection(h.Connection); !found {
+			c.fault(declared.Source.Find("http", "connection"), "E229", "%s", c.notDeclared("connection", h.Connection, "connections", nil))
+		}
+	}
+}
+
+func (c *checker) charterAgent(w *Worker) {
+	a := w.Charter.Agent
+	if a == nil {
+		return
+	}
+	if _, found := c.around.Project.Model(a.Model); a.Model != "" && !found {
+		names := []string{}
+		for _, m := range c.around.Project.Models {
+			names = append(names, m.Name)
+		}
+		c.fault(a.Source.Find("model"), "E229", "%s", c.notDeclared("model", a.Model, "models", names))
+	}
+	if a.Prompt != "" {
+		text, ps := c.around.Files.Text(a.Prompt, a.Source.Find("prompt"))
+		c.add(ps)
+		w.Prompt = text
+	}
+}
+
+// CheckCalls checks that the workers which agents call exist and do not call in
+// circles: an exchange without an end (R50).
+func CheckCalls(workers map[string]*Worker) problem.Problems {
+	var ps problem.Problems
+	names := make([]string, 0, len(workers))
+	for name := range workers {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		w := workers[name]
+		if w == nil || w.Charter.Agent == nil {
+			continue
+		}
+		list := w.Charter.Agent.Source.Get("calls")
+		for i, called := range w.Charter.Agent.Calls {
+			at := list
+			if i < len(list.Items) {
+				at = list.Items[i]
+			}
+			if workers[called] == nil {
+				if _, exists := workers[called]; !exists {
+					ps = append(ps, at.Problem("E223", "There is no worker "+fmt.Sprintf("%q", called)+didYouMean(called, names)))
+				}
+				continue
+			}
+			if reaches(workers, called, name, map[string]bool{}) {
+				ps = append(ps, at.Problem("E222", fmt.Sprintf("%s and %s call each other, so nothing ends the exchange. Let one of them return instead.", name, called)))
+			}
+		}
+	}
+	return ps
+}
+
+func didYouMean(name string, names []string) string {
+	if nearest := schema.Nearest(name, names); nearest != "" {
+		return fmt.Sprintf(". Did you mean %q?", nearest)
+	}
+	return "."
+}
+
+// reaches tells whether calls lead from one worker to another.
+func reaches(workers map[string]*Worker, from, to string, seen map[string]bool) bool {
+	if from == to {
+		return true
+	}
+	if seen[from] || workers[from] == nil || workers[from].Charter.Agent == nil {
+		return false
+	}
+	seen[from] = true
+	return slices.ContainsFunc(workers[from].Charter.Agent.Calls, func(next string) bool { return reaches(workers, next, to, seen) })
+}

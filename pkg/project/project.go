@@ -1,0 +1,229 @@
+// Package project reads a directory of loops, charters and the project file
+// into checked definitions, and bundles of them back: one parser and one
+// validator for files on disk and for what runs have pinned.
+package project
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/outerloop-dev/outerloop/pkg/charter"
+	"github.com/outerloop-dev/outerloop/pkg/loop"
+	"github.com/outerloop-dev/outerloop/pkg/problem"
+	"github.com/outerloop-dev/outerloop/pkg/registry"
+)
+
+// The places of a project's files, relative to its root.
+const (
+	// File is the project file; a directory that has one is a project's root.
+	File = "outerloop.yaml"
+	// LoopDir holds NAME.loop.yaml, and beside it what is compiled from it.
+	LoopDir = "statemachines"
+	// LoopSuffix ends the names of loop files.
+	LoopSuffix = ".loop.yaml"
+	// WorkerDir holds a directory for each worker.
+	WorkerDir = "functions/workers"
+	// CharterFile is a worker's charter in its directory.
+	CharterFile = "charter.yaml"
+)
+
+// ErrNoProject says that no directory above holds a project file.
+var ErrNoProject = errors.New("no " + File + " here or in any directory above")
+
+// Project is a checked directory.
+type Project struct {
+	// Registry is the project file.
+	Registry *registry.Project
+	// Loops are the loops that have no errors, by name.
+	Loops map[string]*loop.Definition
+	// Workers are the charters by name; those with errors may lack rules.
+	Workers map[string]*loop.Worker
+	// Paths are the files of loops by their name, right or wrong.
+	Paths map[string]string
+
+	fsys fs.FS
+}
+
+// FindRoot is the nearest directory, from dir upwards, that holds a project
+// file. Errors: ErrNoProject.
+func FindRoot(dir string) (string, error) {
+	absolute, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("finding the project of %s: %w", dir, err)
+	}
+	for at := absolute; ; at = filepath.Dir(at) {
+		if info, err := os.Stat(filepath.Join(at, File)); err == nil && !info.IsDir() {
+			return at, nil
+		}
+		if at == filepath.Dir(at) {
+			return "", fmt.Errorf("%w (looked from %s upwards)", ErrNoProject, absolute)
+		}
+	}
+}
+
+// Open loads the project whose root is a directory.
+func Open(root string) (*Project, problem.Problems) { return Load(os.DirFS(root)) }
+
+// Load reads and checks everything in a file system rooted at a project. All
+// problems are reported, sorted by place; the project holds what has no errors
+// and is never nil.
+func Load(fsys fs.FS) (*Project, problem.Problems) {
+	l := newLoader(fsys)
+	l.registry()
+	l.charters()
+	l.loops()
+	l.check()
+	return l.project, l.problems.Sorted()
+}
+
+// Loop finds a loop's definition.
+func (p *Project) Loop(name string) (*loop.Definition, bool) {
+	d, ok := p.Loops[name]
+	return d, ok
+}
+
+// Names are the names of all loops without errors, sorted.
+func (p *Project) Names() []string {
+	names := make([]string, 0, len(p.Loops))
+	for name := range p.Loops {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+type loader struct {
+	project  *Project
+	files    *loop.Files
+	read     map[string]*loop.Loop
+	problems problem.Problems
+}
+
+func newLoader(fsys fs.FS) *loader {
+	return &loader{
+		project: &Project{
+			Registry: &registry.Project{Confidence: registry.DefaultConfidence()}, Loops: map[string]*loop.Definition{},
+			Workers: map[string]*loop.Worker{}, Paths: map[string]string{}, fsys: fsys,
+		},
+		files: loop.NewFiles(fsys), read: map[string]*loop.Loop{},
+	}
+}
+
+func (l *loader) whole(path, code, message string) {
+	l.problems = append(l.problems, problem.Problem{Code: code, Rule: problem.Title(code), Path: path, Message: message})
+}
+
+func (l *loader) bytes(path string) ([]byte, bool) {
+	raw, err := fs.ReadFile(l.project.fsys, path)
+	if err != nil {
+		l.whole(path, "E127", "The file cannot be read: "+err.Error()+".")
+		return nil, false
+	}
+	return raw, true
+}
+
+func (l *loader) registry() {
+	raw, err := fs.ReadFile(l.project.fsys, File)
+	if errors.Is(err, fs.ErrNotExist) {
+		l.whole(File, "E130", "A project has a file outerloop.yaml at its root. `outerloop init DIR` makes one.")
+		return
+	}
+	if err != nil {
+		l.whole(File, "E127", "The file cannot be read: "+err.Error()+".")
+		return
+	}
+	read, ps := registry.Read(File, raw)
+	l.problems = append(l.problems, ps...)
+	if read != nil {
+		l.project.Registry = read
+	}
+}
+
+func (l *loader) around() loop.Surroundings {
+	return loop.Surroundings{Project: l.project.Registry, Workers: l.project.Workers, Loops: l.project.Loops, Files: l.files}
+}
+
+func (l *loader) charters() {
+	found, _ := fs.Glob(l.project.fsys, WorkerDir+"/*/"+CharterFile)
+	broken := false
+	for _, file := range found {
+		raw, ok := l.bytes(file)
+		if !ok {
+			continue
+		}
+		c, ps := charter.Read(file, raw)
+		l.problems = append(l.problems, ps...)
+		folder := path.Base(path.Dir(file))
+		if c == nil {
+			l.project.Workers[folder] = nil
+			continue
+		}
+		if c.Worker != "" && c.Worker != folder {
+			l.problems = append(l.problems, c.Source.Find("worker").Problem("E131", fmt.Sprintf("The charter of %q stands in the folder %q. Give both the same name.", c.Worker, folder)))
+			broken = true
+		}
+		w, ps := loop.CheckWorker(c, l.around())
+		l.problems = append(l.problems, ps...)
+		l.project.Workers[folder] = w
+	}
+	if !broken {
+		l.problems = append(l.problems, loop.CheckCalls(l.project.Workers)...)
+	}
+}
+
+func (l *loader) loops() {
+	found, _ := fs.Glob(l.project.fsys, LoopDir+"/*"+LoopSuffix)
+	for _, file := range found {
+		raw, ok := l.bytes(file)
+		if !ok {
+			continue
+		}
+		read, ps := loop.Read(file, raw)
+		l.problems = append(l.problems, ps...)
+		name := strings.TrimSuffix(path.Base(file), LoopSuffix)
+		l.project.Paths[name] = file
+		l.project.Loops[name] = nil // until it is found right
+		if read == nil {
+			continue
+		}
+		if read.Name != "" && read.Name != name {
+			l.problems = append(l.problems, read.Source.Find("loop").Problem("E131", fmt.Sprintf("The loop %q stands in the file %s. Give both the same name.", read.Name, path.Base(file))))
+		}
+		l.read[name] = read
+	}
+}
+
+// check checks the loops, called ones before their callers.
+func (l *loader) check() {
+	order := l.inOrder()
+	for _, name := range order {
+		before := l.problems.Errors()
+		wrong := l.hasErrors(l.project.Paths[name])
+		d, ps := loop.Check(l.read[name], l.around())
+		l.problems = append(l.problems, ps...)
+		if d != nil && !wrong && l.problems.Errors() == before {
+			l.project.Loops[name] = d
+		}
+	}
+	l.circles()
+	for name, d := range l.project.Loops {
+		if d == nil {
+			delete(l.project.Loops, name)
+		}
+	}
+}
+
+func (l *loader) hasErrors(path string) bool {
+	for _, p := range l.problems {
+		if p.Path == path && !p.Warning() {
+			return true
+		}
+	}
+	return false
+}
