@@ -43,7 +43,9 @@
 // (zero: none) and Heartbeat (zero: none). The driver applies TaskTimedOut when
 // the deadline passed or no heartbeat came for that long. Heartbeats themselves
 // are no events. Waits, retry delays and the machine's own TimeoutSeconds are
-// timers (StartTimer, TimerFired).
+// timers (StartTimer, TimerFired). A machine that runs on and on without
+// waiting pauses now and then with a timer that is due at once, so that one
+// Apply never takes long.
 //
 // # What does not happen here
 //

@@ -23,7 +23,7 @@ var definitions = []string{
 // ends or waits for something, a snapshot restores to the same, and the journal
 // replays to the same.
 func FuzzExecution(f *testing.F) {
-	input := `{"items":[1,2,3],"s":"ab*"}`
+	input := `{"items":[1,2,3],"s":"a*"}`
 	for _, d := range definitions {
 		for _, script := range []string{"", "\x00\x00\x00\x00\x00\x00", "\x01\x05\x02\x07\x03\x01\x02\x09\x11", "\xff\xfe\x10\x20\x30\x44\x52\x61"} {
 			f.Add([]byte(d), []byte(input), []byte(script))
@@ -34,16 +34,7 @@ func FuzzExecution(f *testing.F) {
 		if err != nil {
 			return
 		}
-		r := &rehearsal{t: t, machine: m, x: asl.New(m), now: time.Unix(1_700_000_000, 0)}
-		if r.apply(asl.Event{Kind: asl.Start, Start: &asl.StartDetails{Input: input, Name: "n", ID: "id"}}) != nil {
-			return
-		}
-		for i, b := range script {
-			if i > 60 || !r.step(b) {
-				break
-			}
-		}
-		r.replay()
+		runScript(t, m, input, script)
 	})
 }
 
@@ -86,7 +77,9 @@ func (r *rehearsal) check(step asl.Step) {
 		if h.ID != r.last || h.PreviousID >= h.ID {
 			r.t.Fatalf("event %d has id %d and previous %d", r.last, h.ID, h.PreviousID)
 		}
-		r.roundTrip(h)
+		if len(step.History) < 200 {
+			r.roundTrip(h)
+		}
 	}
 	if r.x.LastEvent() != r.last || r.last > asl.MaxEvents {
 		r.t.Fatalf("last event is %d, want %d", r.x.LastEvent(), r.last)
@@ -180,6 +173,39 @@ func (r *rehearsal) replay() {
 	if a, b := r.snapshot(r.x), r.snapshot(x); !bytes.Equal(a, b) {
 		r.t.Fatalf("the execution is %s\nbut replays to %s", a, b)
 	}
+}
+
+// FuzzGenerated is FuzzExecution with machines made of random bytes.
+func FuzzGenerated(f *testing.F) {
+	f.Add([]byte("\x01\x02\x03"), []byte("\x00\x01\x02"))
+	f.Add([]byte("abcdefghijklmnopqrstuvwxyz"), []byte("0123456789012345678901234567890123456789"))
+	f.Add([]byte("\x03\x05\x02\x01\x07\x06\x05\x04\x03\x02\x01\x09\x0b\x0d\x0f\x11"), []byte("\x05\x0a\x14\x28\x50\xa0"))
+	f.Fuzz(func(t *testing.T, machine, script []byte) {
+		g := &generator{bytes: machine}
+		d, err := asl.Encode(g.machine())
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := asl.Load(d)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, d)
+		}
+		runScript(t, m, []byte(`{"items":[1,2,3],"a":{"a":1},"s":"abc"}`), script)
+	})
+}
+
+func runScript(t *testing.T, m *asl.Machine, input, script []byte) {
+	t.Helper()
+	r := &rehearsal{t: t, machine: m, x: asl.New(m), now: time.Unix(1_700_000_000, 0)}
+	if r.apply(asl.Event{Kind: asl.Start, Start: &asl.StartDetails{Input: input, Name: "n", ID: "id"}}) != nil {
+		return
+	}
+	for i, b := range script {
+		if i > 60 || !r.step(b) {
+			break
+		}
+	}
+	r.replay()
 }
 
 // FuzzLoad reads random definitions: nothing panics, and what is refused says

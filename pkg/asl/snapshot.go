@@ -63,11 +63,12 @@ type openTask struct {
 	Heartbeat time.Duration   `json:"heartbeat,omitempty"`
 }
 
-// openTimer is a timer that has not fired: the end of a Wait, or of the delay
-// before a retry.
+// openTimer is a timer that has not fired: the end of a Wait, of the delay
+// before a retry, or of a pause before a state is executed.
 type openTimer struct {
-	ID TimerID   `json:"id"`
-	At time.Time `json:"at"`
+	ID    TimerID   `json:"id"`
+	At    time.Time `json:"at"`
+	Pause bool      `json:"pause,omitempty"`
 }
 
 // group is what a Parallel or Map works on.

@@ -189,16 +189,17 @@ func shown(v []byte) string {
 
 // startTimer makes a flow wait for a time.
 func (t *transition) startTimer(f *flow, at time.Time) {
-	f.Timer = &openTimer{TimerID(t.nextID()), at}
+	f.Timer = &openTimer{ID: TimerID(t.nextID()), At: at}
 	t.x.timers[f.Timer.ID] = f
 	t.emit(StartTimer{f.Timer.ID, at})
 }
 
-// timerFired ends a Wait or the delay before a retry.
+// timerFired ends a Wait, the delay before a retry or a pause.
 func (t *transition) timerFired(f *flow) {
 	delete(t.x.timers, f.Timer.ID)
+	paused := f.Timer.Pause
 	f.Timer = nil
-	if f.state.kind == typeWait {
+	if f.state.kind == typeWait && !paused {
 		t.waited(f)
 		return
 	}

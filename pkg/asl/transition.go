@@ -18,6 +18,8 @@ type transition struct {
 	queue []work
 	// overflow is set when the history is full.
 	overflow bool
+	// recorded counts the bytes of data in the new history events.
+	recorded int
 }
 
 // work is one step that a flow can take.
@@ -37,6 +39,9 @@ func (t *transition) run() {
 		if !w.flow.gone {
 			w.do(t, w.flow)
 		}
+		if i == len(t.queue)-1 {
+			t.queue, i = t.queue[:0], -1
+		}
 		if t.overflow && !t.ended() {
 			t.full()
 		}
@@ -48,18 +53,39 @@ func (t *transition) run() {
 
 func (t *transition) ended() bool { return t.x.data.Status.Ended() }
 
-// full ends an execution whose history is full. An express execution has no
-// such limit; one that does as much without waiting would run into its time
-// limit.
+// full ends an execution whose history is full.
 func (t *transition) full() {
 	t.overflow = false
-	if t.x.machine.kind == Express {
-		t.stop(TimedOut, historyExecutionTimedOut, nil, nil)
-		return
-	}
 	name, cause := errRuntime, fmt.Sprintf("The execution reached the maximum number of history events (%d).", MaxEvents)
 	t.abandon(t.x.data.Flow, false)
 	t.end(Failed, historyExecutionFailed, nil, fault{Name: &name, Cause: &cause})
+}
+
+// One transition records at most about this many events and bytes of data, so
+// that a machine that runs on and on without waiting neither holds up its
+// driver nor fills its memory.
+const (
+	maxTurnEvents = 2000
+	maxTurnBytes  = 16 << 20
+)
+
+// expressPause is how much time an express execution that runs on and on loses
+// at each pause; it brings it to its time limit.
+const expressPause = time.Second
+
+// resume executes the flow's state, now or, when this transition did enough, in
+// the next.
+func (t *transition) resume(f *flow) {
+	if len(t.history) < maxTurnEvents && t.recorded < maxTurnBytes {
+		t.execute(f)
+		return
+	}
+	at := t.now
+	if t.x.machine.kind == Express {
+		at = at.Add(expressPause)
+	}
+	t.startTimer(f, at)
+	f.Timer.Pause = true
 }
 
 // record appends a history event to a flow's thread and returns its id.
@@ -76,14 +102,14 @@ func (t *transition) record(f *flow, kind HistoryType, details *HistoryDetails) 
 		f.Last = ev.ID
 	}
 	t.history = append(t.history, ev)
+	if details != nil {
+		t.recorded += len(details.Input) + len(details.Output) + len(details.Parameters)
+	}
 	return ev.ID
 }
 
 func (t *transition) atLimit() bool {
-	if t.x.machine.kind == Express {
-		return len(t.history) >= MaxEvents
-	}
-	return t.x.data.LastEvent >= MaxEvents-1
+	return t.x.machine.kind == Standard && t.x.data.LastEvent >= MaxEvents-1
 }
 
 func (t *transition) emit(e Effect) { t.effects = append(t.effects, e) }
@@ -120,7 +146,7 @@ func (t *transition) enter(f *flow, s *state, input []byte) {
 	f.Input, f.At = input, t.now
 	f.Retries, f.Used = 0, nil
 	f.Entered = t.record(f, enteredType(s.kind), &HistoryDetails{Name: s.name, Input: input})
-	t.later(f, (*transition).execute)
+	t.later(f, (*transition).resume)
 }
 
 // execute does what the state does, from its input on; also for a retry.

@@ -55,7 +55,7 @@ type normalizer struct {
 
 func (n *normalizer) run() ([]byte, error) {
 	if !utf8.Valid(n.in) {
-		n.in = bytes.ToValidUTF8(n.in, []byte("\uFFFD"))
+		n.in = []byte(string([]rune(string(n.in)))) // U+FFFD for each invalid byte
 	}
 	if err := n.value(); err != nil {
 		return nil, err

@@ -3,7 +3,6 @@ package rawjson
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -22,7 +21,7 @@ const hexDigits = "0123456789abcdef"
 // U+FFFD.
 func AppendString(dst []byte, s string) []byte {
 	if !utf8.ValidString(s) {
-		s = strings.ToValidUTF8(s, "\uFFFD")
+		s = string([]rune(s))
 	}
 	dst = append(dst, '"')
 	start := 0
