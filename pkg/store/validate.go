@@ -24,7 +24,9 @@ const (
 	maxNumber = 200
 	maxID     = 256
 	maxItem   = 400 * 1024
-	maxWrite  = 4_000_000
+	// maxWrite keeps a transaction under DynamoDB's 4 MB however it counts: bodies
+	// travel as base64.
+	maxWrite = 2_900_000
 )
 
 // Validate checks a write before it is sent: the number of operations, that

@@ -20,6 +20,9 @@ type Features struct {
 	LaggingIndexes bool
 	// Remote says that a call crosses a network: fewer repetitions are made.
 	Remote bool
+	// GrowsUnchecked says that an Add may make an item larger than 400 KB: a
+	// flaw of emulators.
+	GrowsUnchecked bool
 }
 
 // Bundle is one store under test.
