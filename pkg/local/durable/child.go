@@ -205,7 +205,10 @@ func (ch *change) startExecution(task asl.ScheduleTask) error {
 		return nil
 	}
 	machine := request.StateMachineArn[strings.LastIndexByte(request.StateMachineArn, ':')+1:]
-	hash, ok := ch.c.names[machine]
+	hash, ok, err := ch.c.named(ch.ctx, machine)
+	if err != nil {
+		return err
+	}
 	if !ok {
 		ch.fail(task.Task, "StepFunctions.StateMachineDoesNotExistException",
 			fmt.Sprintf("State Machine Does Not Exist: '%s'", request.StateMachineArn))

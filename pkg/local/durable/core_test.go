@@ -397,8 +397,11 @@ func TestFoldAndPrune(t *testing.T) {
 	}
 	n, err := b.Prune(t.Context(), b.now.Add(-90*time.Minute), 100)
 	b.ok(err)
-	left, err := durable.Reader{Store: b.store}.List(t.Context(), 0)
-	b.ok(err)
+	var left []durable.Description
+	b.ok(durable.Reader{Store: b.store}.Each(t.Context(), func(d durable.Description) bool {
+		left = append(left, d)
+		return true
+	}))
 	if n != 4 || len(left) != 1 || left[0].Name != "x4" {
 		t.Errorf("pruned %d, left %+v", n, left)
 	}

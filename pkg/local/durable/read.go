@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/outerloop-dev/outerloop/pkg/asl"
@@ -141,24 +140,23 @@ func decodeHistory(rows []store.Item) ([]asl.HistoryEvent, error) {
 	return all, nil
 }
 
-// List reads executions, newest first: those that run, then those that ended.
-// Children of Maps are not listed. limit 0: all.
-func (r Reader) List(ctx context.Context, limit int) ([]Description, error) {
-	var all []Description
+// Each visits executions, newest first: those that run, then those that ended.
+// Children of Maps are left out. visit answers whether to go on.
+func (r Reader) Each(ctx context.Context, visit func(Description) bool) error {
 	for _, part := range []string{partRunning, partEnded, partFolded} {
 		query := store.Query{Index: store.ByList, Part: part, Descending: true, Limit: 200}
 		for {
 			page, err := r.Store.List(ctx, query)
 			if err != nil {
-				return nil, fmt.Errorf("listing executions: %w", err)
+				return fmt.Errorf("listing executions: %w", err)
 			}
 			for _, item := range page.Items {
 				d, err := r.describe(ctx, &item)
 				if err != nil {
-					return nil, fmt.Errorf("listing executions: %w", err)
+					return fmt.Errorf("listing executions: %w", err)
 				}
-				if all = append(all, d); limit > 0 && len(all) == limit {
-					return all, nil
+				if !visit(d) {
+					return nil
 				}
 			}
 			if query.After = page.Next; query.After == "" {
@@ -166,7 +164,41 @@ func (r Reader) List(ctx context.Context, limit int) ([]Description, error) {
 			}
 		}
 	}
-	return all, nil
+	return nil
+}
+
+// Registered is a machine that has a name.
+type Registered struct {
+	Name    string    `json:"name"`
+	Hash    string    `json:"hash"`
+	Created time.Time `json:"created"`
+}
+
+func machineKey(hash string) store.Key { return store.Key{Part: "MACHINE", Sort: hash} }
+func nameKey(name string) store.Key    { return store.Key{Part: "MACHINE", Sort: "name/" + name} }
+
+// Registered reads a registered machine; false if there is none of this name.
+func (r Reader) Registered(ctx context.Context, name string) (reg Registered, ok bool, err error) {
+	items, err := r.Store.Get(ctx, nameKey(name))
+	if err != nil || items[0] == nil {
+		return reg, false, err
+	}
+	if err := json.Unmarshal(items[0].Body, &reg); err != nil {
+		return reg, false, fmt.Errorf("reading machine %s: %w", name, err)
+	}
+	return reg, true, nil
+}
+
+// Definition reads a published machine's definition. Error: ErrNoMachine.
+func (r Reader) Definition(ctx context.Context, blobs store.Blobs, hash string) ([]byte, error) {
+	items, err := r.Store.Get(ctx, machineKey(hash))
+	if err != nil {
+		return nil, fmt.Errorf("reading machine %s: %w", hash, err)
+	}
+	if items[0] == nil {
+		return nil, fmt.Errorf("%w: %s", ErrNoMachine, hash)
+	}
+	return blobs.GetBlob(ctx, string(items[0].Body))
 }
 
 // squeeze and expand compress rows; plain JSON is left as it is by expand.
@@ -189,120 +221,4 @@ func expand(body []byte) ([]byte, error) {
 		return nil, err
 	}
 	return io.ReadAll(r)
-}
-
-// Fold compresses the histories of executions that have ended, at most limit of
-// them, and answers how many it folded. It is housekeeping: call it when idle.
-func (c *Core) Fold(ctx context.Context, limit int) (int, error) {
-	unlock, err := c.lock()
-	if err != nil {
-		return 0, err
-	}
-	defer unlock()
-	page, err := c.cfg.Store.List(ctx, store.Query{Index: store.ByList, Part: partEnded, Limit: limit})
-	if err != nil {
-		return 0, fmt.Errorf("folding histories: %w", err)
-	}
-	for _, item := range page.Items {
-		if err := c.fold(ctx, item); err != nil {
-			return 0, fmt.Errorf("folding the history of %s: %w", item.Part, err)
-		}
-	}
-	return len(page.Items), nil
-}
-
-// fold writes the folded rows, then lets the record say so, then removes the others.
-func (c *Core) fold(ctx context.Context, item store.Item) error {
-	rec, first, err := decodeRecord(item.Body)
-	if err != nil || rec.Tell {
-		return err
-	}
-	rows, err := Reader{c.cfg.Store}.rows(ctx, rec.Name, sortHistory)
-	if err != nil {
-		return err
-	}
-	events, err := decodeHistory(rows)
-	if err != nil {
-		return err
-	}
-	var ops []store.Op
-	for len(events) > 0 {
-		body, n, err := historyBody(events)
-		if err != nil {
-			return err
-		}
-		key := store.Key{Part: item.Part, Sort: fmt.Sprintf("%s%08d", sortFolded, events[0].ID)}
-		ops = append(ops, store.Create(store.Item{Key: key, Body: squeeze(body)}))
-		events = events[n:]
-	}
-	rec.Folded = true
-	line, err := json.Marshal(rec)
-	if err != nil {
-		return err
-	}
-	item.Body, item.List, item.Due = append(append(line, '\n'), first...), rec.list(), nil
-	ops = append(ops, store.Replace(item))
-	for _, row := range rows {
-		ops = append(ops, store.Remove(row.Key, 0))
-	}
-	c.cache.drop(rec.Name)
-	return c.ahead(ctx, ops)
-}
-
-// Prune deletes executions that ended before a time, at most limit of them, and
-// answers how many it deleted. Names become free again.
-func (c *Core) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
-	unlock, err := c.lock()
-	if err != nil {
-		return 0, err
-	}
-	defer unlock()
-	done := 0
-	for _, part := range []string{partFolded, partEnded} {
-		page, err := c.cfg.Store.List(ctx, store.Query{
-			Index: store.ByList, Part: part, To: store.TimeKey(before), Limit: max(1, limit-done),
-		})
-		if err != nil {
-			return done, fmt.Errorf("pruning executions: %w", err)
-		}
-		for _, item := range page.Items {
-			if err := c.remove(ctx, item); err != nil {
-				return done, fmt.Errorf("pruning %s: %w", item.Part, err)
-			}
-			done++
-		}
-		if done >= limit {
-			break
-		}
-	}
-	return done, nil
-}
-
-// remove deletes all rows of an execution, the record last.
-func (c *Core) remove(ctx context.Context, item store.Item) error {
-	rec, _, err := decodeRecord(item.Body)
-	if err != nil || rec.Tell {
-		return err
-	}
-	rows, err := Reader{c.cfg.Store}.rows(ctx, rec.Name, "")
-	if err != nil {
-		return err
-	}
-	c.cache.drop(rec.Name)
-	slices.SortFunc(rows, func(a, b store.Item) int { return boolOrder(a.Sort == sortRecord, b.Sort == sortRecord) })
-	var ops []store.Op
-	for _, row := range rows {
-		ops = append(ops, store.Remove(row.Key, 0))
-	}
-	return c.ahead(ctx, ops)
-}
-
-func boolOrder(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
 }

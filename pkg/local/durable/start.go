@@ -135,7 +135,7 @@ func (c *Core) Publish(ctx context.Context, definition []byte) (hash string, err
 	defer unlock()
 	hash = hashOf(definition)
 	c.machines[hash] = machine
-	key := store.Key{Part: "MACHINE", Sort: hash}
+	key := machineKey(hash)
 	if item, err := c.get(ctx, key); err != nil || item != nil {
 		return hash, err
 	}
@@ -167,11 +167,46 @@ func Load(definition []byte) (*asl.Machine, error) {
 	return machine, errors.Join(missing...)
 }
 
-// Name lets startExecution tasks find a machine by name.
+// Name lets startExecution tasks of this process find a machine by name.
 func (c *Core) Name(machine, hash string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.names[machine] = hash
+}
+
+// Register keeps the name of a published machine, so that it is known after a
+// restart too. A name that has another machine is ErrExists.
+func (c *Core) Register(ctx context.Context, machine, hash string) (Registered, error) {
+	unlock, err := c.lock()
+	if err != nil {
+		return Registered{}, err
+	}
+	defer unlock()
+	have, ok, err := Reader{c.cfg.Store}.Registered(ctx, machine)
+	if err != nil {
+		return Registered{}, err
+	}
+	if ok && have.Hash != hash {
+		return have, fmt.Errorf("%w: machine %s", ErrExists, machine)
+	}
+	c.names[machine] = hash
+	if ok {
+		return have, nil
+	}
+	have = Registered{Name: machine, Hash: hash, Created: c.cfg.Clock().UTC()}
+	if err := c.apply(ctx, store.Create(store.Item{Key: nameKey(machine), Body: encode(have)})); err != nil {
+		return have, fmt.Errorf("registering machine %s: %w", machine, err)
+	}
+	return have, nil
+}
+
+// named is the hash of the machine of a name.
+func (c *Core) named(ctx context.Context, name string) (hash string, ok bool, err error) {
+	if hash, ok := c.names[name]; ok {
+		return hash, true, nil
+	}
+	reg, ok, err := Reader{c.cfg.Store}.Registered(context.WithoutCancel(ctx), name)
+	return reg.Hash, ok, err
 }
 
 // machine reads a published machine.
@@ -179,16 +214,9 @@ func (c *Core) machine(ctx context.Context, hash string) (*asl.Machine, error) {
 	if m := c.machines[hash]; m != nil {
 		return m, nil
 	}
-	item, err := c.get(ctx, store.Key{Part: "MACHINE", Sort: hash})
+	definition, err := Reader{c.cfg.Store}.Definition(context.WithoutCancel(ctx), c.cfg.Blobs, hash)
 	if err != nil {
-		return nil, fmt.Errorf("reading machine %s: %w", hash, err)
-	}
-	if item == nil {
-		return nil, fmt.Errorf("%w: %s", ErrNoMachine, hash)
-	}
-	definition, err := c.cfg.Blobs.GetBlob(context.WithoutCancel(ctx), string(item.Body))
-	if err != nil {
-		return nil, fmt.Errorf("reading machine %s: %w", hash, err)
+		return nil, err
 	}
 	m, err := Load(definition)
 	if err != nil {

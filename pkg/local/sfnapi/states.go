@@ -1,0 +1,199 @@
+package sfnapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/outerloop-dev/outerloop/pkg/asl"
+	"github.com/outerloop-dev/outerloop/pkg/local/durable"
+)
+
+// validate checks a definition as CreateStateMachine would.
+func (s *Server) validate(_ context.Context, req machineRequest) (any, error) {
+	diagnostics := []map[string]string{}
+	add := func(code, message, location string) {
+		diagnostics = append(diagnostics, map[string]string{
+			"severity": "ERROR", "code": code, "message": message, "location": location,
+		})
+	}
+	_, err := durable.Load([]byte(req.Definition))
+	var definition *asl.DefinitionError
+	switch {
+	case errors.As(err, &definition):
+		for _, d := range definition.Diagnostics {
+			add(d.Code, d.Message, d.Path)
+		}
+	case err != nil:
+		add("UNSUPPORTED", err.Error(), "/")
+	}
+	result := "OK"
+	if len(diagnostics) > 0 {
+		result = "FAIL"
+	}
+	return map[string]any{"result": result, "diagnostics": diagnostics, "truncated": false}, nil
+}
+
+type testRequest struct {
+	Definition string `json:"definition"`
+	Input      string `json:"input"`
+	StateName  string `json:"stateName"`
+	Mock       *struct {
+		Result      *string `json:"result"`
+		ErrorOutput *struct {
+			Error *string `json:"error"`
+			Cause *string `json:"cause"`
+		} `json:"errorOutput"`
+	} `json:"mock"`
+}
+
+// tested is the name of a tested state that has none.
+const tested = "TestedState"
+
+// testState runs one state with a mocked answer.
+func (s *Server) testState(_ context.Context, req testRequest) (any, error) {
+	machine, name, err := around(req)
+	if err != nil {
+		return nil, err
+	}
+	if req.Input == "" {
+		req.Input = "{}"
+	}
+	x := asl.New(machine)
+	step, err := x.Apply(asl.Event{Kind: asl.Start, Time: startOfTest, Start: &asl.StartDetails{
+		Input: json.RawMessage(req.Input), Name: "test", MachineName: "test",
+	}})
+	if err != nil {
+		return nil, faultf("InvalidExecutionInput", "%v", err)
+	}
+	answered := false
+	for _, effect := range step.Effects {
+		event := asl.Event{Time: startOfTest}
+		switch e := effect.(type) {
+		case asl.ScheduleTask:
+			if req.Mock == nil {
+				return nil, faultf("ValidationException", "a %s state needs a mock here: nothing is called", e.Resource.ARN)
+			}
+			answered = true
+			event.Task = e.Task
+			mocked(&event, req)
+		case asl.StartTimer:
+			event.Kind, event.Timer = asl.TimerFired, e.Timer
+		default:
+			continue
+		}
+		if step, err = x.Apply(event); err != nil {
+			return nil, faultf("ValidationException", "applying the mock: %v", err)
+		}
+	}
+	return judge(x, step, req, name, answered), nil
+}
+
+func mocked(event *asl.Event, req testRequest) {
+	event.Kind = asl.TaskFailed
+	switch {
+	case req.Mock.Result != nil:
+		event.Kind, event.Output = asl.TaskSucceeded, json.RawMessage(*req.Mock.Result)
+	case req.Mock.ErrorOutput != nil:
+		event.Error, event.Cause = req.Mock.ErrorOutput.Error, req.Mock.ErrorOutput.Cause
+	}
+}
+
+// judge says what became of the state.
+func judge(x *asl.Execution, step asl.Step, req testRequest, name string, answered bool) map[string]any {
+	failed := answered && req.Mock.Result == nil
+	answer := map[string]any{"status": "SUCCEEDED"}
+	if failed {
+		answer["error"], answer["cause"] = req.Mock.ErrorOutput.Error, req.Mock.ErrorOutput.Cause
+	}
+	if next, input := entered(step.History, name); next != "" {
+		answer["nextState"], answer["output"] = next, string(input)
+		if failed {
+			answer["status"] = "CAUGHT_ERROR"
+		}
+		return answer
+	}
+	switch x.Status() {
+	case asl.Running:
+		answer["status"] = "RETRIABLE"
+	case asl.Succeeded:
+		answer["output"] = string(x.Output())
+	default:
+		answer["status"] = "FAILED"
+		answer["error"], answer["cause"] = x.Failure()
+	}
+	return answer
+}
+
+// entered is the first state that was entered after the tested one.
+func entered(history []asl.HistoryEvent, tested string) (name string, input json.RawMessage) {
+	for _, event := range history {
+		if strings.HasSuffix(string(event.Type), "StateEntered") && event.Details.Name != tested {
+			return event.Details.Name, event.Details.Input
+		}
+	}
+	return "", nil
+}
+
+// around makes a machine of one state: wherever it leads, it ends.
+func around(req testRequest) (machine *asl.Machine, name string, err error) {
+	var state map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(req.Definition), &state); err != nil {
+		return nil, "", faultf("InvalidDefinition", "%v", err)
+	}
+	name = tested
+	if whole, ok := state["States"]; ok {
+		name = req.StateName
+		if state, err = pick(whole, name); err != nil {
+			return nil, "", err
+		}
+	}
+	states := map[string]any{name: state}
+	for _, next := range targets(state) {
+		if next != name {
+			states[next] = map[string]any{"Type": "Pass", "End": true}
+		}
+	}
+	text, err := json.Marshal(map[string]any{"StartAt": name, "States": states})
+	if err != nil {
+		return nil, "", fmt.Errorf("encoding the tested state: %w", err)
+	}
+	machine, err = asl.Load(text)
+	return machine, name, err
+}
+
+// pick takes one state of a whole machine.
+func pick(states json.RawMessage, name string) (map[string]json.RawMessage, error) {
+	var all map[string]map[string]json.RawMessage
+	if err := json.Unmarshal(states, &all); err != nil {
+		return nil, faultf("InvalidDefinition", "%v", err)
+	}
+	state, ok := all[name]
+	if !ok {
+		return nil, faultf("ValidationException", "the definition has no state %q: name it in stateName", name)
+	}
+	return state, nil
+}
+
+// targets are the states that a state leads to.
+func targets(state map[string]json.RawMessage) []string {
+	var names []string
+	add := func(raw json.RawMessage) {
+		if name := ""; json.Unmarshal(raw, &name) == nil && name != "" {
+			names = append(names, name)
+		}
+	}
+	add(state["Next"])
+	add(state["Default"])
+	for _, list := range []string{"Catch", "Choices"} {
+		var rules []map[string]json.RawMessage
+		if json.Unmarshal(state[list], &rules) == nil {
+			for _, rule := range rules {
+				add(rule["Next"])
+			}
+		}
+	}
+	return names
+}
