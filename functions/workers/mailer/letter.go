@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"mime"
 	"mime/quotedprintable"
 	"net/mail"
 	"strings"
@@ -59,20 +58,52 @@ func (b outbox) compose(in Input, providerKey string, asOf time.Time) (letter, e
 	return l, nil
 }
 
-// subject encodes a subject where it is not plain ASCII (RFC 2047) and folds it
-// into lines of at most 78 characters where it has spaces to fold at.
+// lineWidth is the longest line of a header that holds encoded words (RFC 2047).
+const lineWidth = 76
+
+// subject folds a subject into lines, and encodes it where it is not plain ASCII.
 func subject(text string) string {
-	encoded := text
-	if strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII }) || strings.Contains(text, "=?") {
-		encoded = mime.QEncoding.Encode("utf-8", text)
+	plain := !strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII })
+	if plain && !strings.Contains(text, "=?") {
+		return folded(text)
 	}
-	const limit = 78
+	const begin, end = "=?utf-8?q?", "?="
+	var words []string
+	word, width := begin, len("Subject: ")
+	for _, r := range text {
+		letter := encoded(r)
+		if width+len(word)+len(letter)+len(end) > lineWidth {
+			words = append(words, word+end)
+			word, width = begin, 1
+		}
+		word += letter
+	}
+	return strings.Join(append(words, word+end), "\r\n ")
+}
+
+// encoded is a character in the Q encoding.
+func encoded(r rune) string {
+	switch {
+	case r == ' ':
+		return "_"
+	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
+		return string(r)
+	}
+	var b strings.Builder
+	for _, c := range []byte(string(r)) {
+		fmt.Fprintf(&b, "=%02X", c)
+	}
+	return b.String()
+}
+
+// folded breaks a plain subject at spaces, where it has any.
+func folded(text string) string {
 	var b strings.Builder
 	width := len("Subject: ")
-	for i, word := range strings.Split(encoded, " ") {
+	for i, word := range strings.Split(text, " ") {
 		switch {
 		case i == 0:
-		case width+1+len(word) > limit && word != "":
+		case width+1+len(word) > lineWidth && word != "":
 			b.WriteString("\r\n ")
 			width = 1
 		default:
