@@ -12,8 +12,14 @@ import (
 // derive makes the type view of a compiled schema in two passes: one gives every subschema a node, so that recursion ends;
 // the other combines the parts of each node (allOf, anyOf, $ref with neighbours).
 func derive(s *jsonschema.Schema) *Type {
-	b := &builder{nodes: map[*jsonschema.Schema]*node{}}
+	b := &builder{nodes: map[*jsonschema.Schema]*node{}, made: map[*Type]*node{}}
 	n := b.node(s)
+	for _, part := range b.order {
+		if len(part.all) == 0 && len(part.choices) == 0 {
+			*part.out = *part.own
+			part.state = 2
+		}
+	}
 	for _, part := range slices.Backward(b.order) { // parts before what is made of them
 		b.resolve(part)
 	}
@@ -22,6 +28,7 @@ func derive(s *jsonschema.Schema) *Type {
 
 type builder struct {
 	nodes map[*jsonschema.Schema]*node
+	made  map[*Type]*node // by their out
 	order []*node
 }
 
@@ -39,7 +46,7 @@ func (b *builder) node(s *jsonschema.Schema) *node {
 		return n
 	}
 	n := &node{out: &Type{}}
-	b.nodes[s] = n
+	b.nodes[s], b.made[n.out] = n, n
 	b.order = append(b.order, n)
 	n.own = b.own(s)
 	for _, ref := range []*jsonschema.Schema{s.Ref, dynamic(s), s.RecursiveRef} {
@@ -204,28 +211,59 @@ func (b *builder) resolve(n *node) {
 	n.state = 1
 	t := n.own
 	for _, part := range n.all {
-		b.resolve(part)
-		if part.state == 2 {
-			t = intersect(t, part.out, 0)
+		if b.resolve(part); part.state == 2 {
+			t = b.both(t, part.out)
 		}
 	}
 	for _, choice := range n.choices {
-		var variants []*Type
-		for _, c := range choice {
-			b.resolve(c)
-			if c.state == 2 {
-				variants = append(variants, c.out)
-			} else {
-				variants = append(variants, &Type{Kind: Any})
-			}
-		}
-		t = intersect(t, union(variants), 0)
+		t = b.both(t, b.either(choice))
 	}
 	*n.out = *t
 	if n.out.Kind == "" {
 		n.out.Kind = Any
 	}
 	n.state = 2
+}
+
+func (b *builder) both(x, y *Type) *Type {
+	if x.Kind != Any && y.Kind != Any {
+		b.below(x)
+		b.below(y)
+	}
+	return intersect(x, y, 0)
+}
+
+func (b *builder) either(choice []*node) *Type {
+	var variants []*Type
+	forms := 0
+	for _, c := range choice {
+		v := &Type{Kind: Any}
+		if b.resolve(c); c.state == 2 {
+			v = c.out
+		}
+		if variants = append(variants, v); v.Kind != Null {
+			forms++
+		}
+	}
+	if forms > 1 { // else there is nothing to merge, and a recursive form may still be open below
+		for _, v := range variants {
+			b.below(v)
+		}
+	}
+	return union(variants)
+}
+
+// below resolves what a type's fields and items are: they may be combined with others.
+func (b *builder) below(t *Type) {
+	children := []*Type{t.Elem, t.Extra}
+	for _, f := range t.fields {
+		children = append(children, f.Type)
+	}
+	for _, child := range append(children, t.Variants...) {
+		if n := b.made[child]; n != nil {
+			b.resolve(n)
+		}
+	}
 }
 
 // ConstOf is the type of one JSON value.

@@ -6,12 +6,13 @@ import (
 )
 
 // Nearest gives the name that the writer of the misspelt name most likely meant, or "" if none is near enough
-// (about one edit in three letters; a swap of neighbours counts as one edit, case as none).
+// (about one edit in three letters, never all of them; a swap of neighbours counts as one edit, case as none).
 // Of equally near names the first wins, so pass them sorted.
 func Nearest(name string, names []string) string {
 	best, limit := "", max(1, utf8.RuneCountInString(name)/3)+1
 	for _, n := range names {
-		if d := edits(strings.ToLower(name), strings.ToLower(n), limit); d < limit {
+		longest := max(utf8.RuneCountInString(name), utf8.RuneCountInString(n))
+		if d := edits(strings.ToLower(name), strings.ToLower(n), limit); d < limit && d < longest {
 			best, limit = n, d
 		}
 	}
