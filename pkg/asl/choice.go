@@ -63,12 +63,18 @@ type kindTest struct {
 func (k kindTest) holds(s *scope) (bool, error) {
 	v, err := k.subject.eval(s)
 	if k.present {
-		return (err == nil) == k.want, nil
+		return (err == nil && !foundNothing(k.subject, v)) == k.want, nil
 	}
 	if err != nil {
 		return false, absentVariable(k.subject)
 	}
 	return k.is(v) == k.want, nil
+}
+
+// foundNothing reports whether a path that may find several values found none.
+func foundNothing(e expression, v []byte) bool {
+	p, ok := e.(*pathExpression)
+	return ok && !p.path.Definite() && string(v) == "[]"
 }
 
 func (k kindTest) variables(fn func(string)) { k.subject.variables(fn) }

@@ -183,8 +183,8 @@ func (p *intrinsicParser) argument() (argument, error) {
 	return argument{literal: v}, nil
 }
 
-// text reads a string in single quotes. A backslash keeps ' { } and \ from
-// their meaning; before anything else it stands for itself.
+// text reads a string in single quotes. A backslash takes its meaning from the
+// character behind it; before n, r and t it makes a control character.
 func (p *intrinsicParser) text() (argument, error) {
 	p.i++
 	var value, raw strings.Builder
@@ -194,12 +194,13 @@ func (p *intrinsicParser) text() (argument, error) {
 		switch {
 		case c == '\'':
 			return argument{literal: rawjson.Quote(value.String()), raw: raw.String()}, nil
-		case c == '\\' && p.i < len(p.in) && strings.IndexByte(`'{}\`, p.in[p.i]) >= 0:
-			value.WriteByte(p.in[p.i])
-			if p.in[p.i] != '\'' {
+		case c == '\\' && p.i < len(p.in):
+			c = unescape(p.in[p.i])
+			value.WriteByte(c)
+			if strings.IndexByte(`{}\`, c) >= 0 {
 				raw.WriteByte('\\')
 			}
-			raw.WriteByte(p.in[p.i])
+			raw.WriteByte(c)
 			p.i++
 		default:
 			value.WriteByte(c)
@@ -207,6 +208,18 @@ func (p *intrinsicParser) text() (argument, error) {
 		}
 	}
 	return argument{}, p.errorf("a quote is not closed")
+}
+
+func unescape(c byte) byte {
+	switch c {
+	case 'n':
+		return '\n'
+	case 'r':
+		return '\r'
+	case 't':
+		return '\t'
+	}
+	return c
 }
 
 // path reads a path up to the comma or parenthesis that ends the argument.

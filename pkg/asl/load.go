@@ -58,6 +58,8 @@ type loader struct {
 	machine *Machine
 	found   []Diagnostic
 	seen    map[string]bool // resources
+	// kind is the type of the executions that the states being read run in.
+	kind Type
 }
 
 func (l *loader) report(code, path, format string, args ...any) {
@@ -102,6 +104,7 @@ func (l *loader) load(text []byte) {
 	if n, ok := o.whole("TimeoutSeconds", 1, maxTimeout); ok {
 		m.timeout = n
 	}
+	l.kind = m.kind
 	m.block = l.block(o, nil)
 	if m.block == nil {
 		return

@@ -32,9 +32,6 @@ func (o *object) retrier(last bool) retrier {
 	}
 	if n, ok := o.whole("MaxDelaySeconds", 1, 31622400); ok {
 		r.maxDelay = n
-		if n <= r.interval {
-			o.l.schema(o.at("MaxDelaySeconds"), "Value must be greater than IntervalSeconds, %d, but is %d", r.interval, n)
-		}
 	}
 	if v, ok := o.get("BackoffRate"); ok {
 		r.rate = rawjson.Float(v)

@@ -22,7 +22,7 @@ func (l *loader) taskState(o *object, s *state) {
 		if !valid {
 			l.schema(o.at("Resource"), "Value is not a valid resource ARN: %q", arn)
 		}
-		if l.machine.kind == Express && (r.Kind == Activity || r.Pattern != RequestResponse) {
+		if l.kind == Express && (r.Kind == Activity || r.Pattern != RequestResponse) {
 			what := "." + string(r.Pattern)
 			if r.Kind == Activity {
 				what = "activity"
@@ -189,10 +189,15 @@ func (l *loader) processor(o *object, s *state) {
 			l.schema(c.at("ExecutionType"), "Value must be STANDARD or EXPRESS but is %q", kind)
 		}
 	}
-	if s.mapping.distributed && l.machine.kind == Express {
+	if s.mapping.distributed && l.kind == Express {
 		l.schema(o.at("ProcessorConfig"), "Express state machine does not support distributed Map")
 	}
+	outer := l.kind
+	if s.mapping.distributed {
+		l.kind = s.mapping.childType
+	}
 	s.mapping.body = l.block(o, s)
+	l.kind = outer
 }
 
 func (l *loader) batcher(o *object, spec *mapSpec) {
