@@ -247,12 +247,12 @@ func SchemaRef() Codec[Schema] {
 // Relative resolves a path against the directory of its file; it stays in the project.
 func Relative(r *Reader, n *Node) (string, bool) {
 	if path.IsAbs(n.Text) || strings.Contains(n.Text, `\`) {
-		r.Fault(n, "E121", "Paths are relative to the file and use /.")
+		r.Fault(n, "E132", "Paths are relative to the file and use /.")
 		return "", false
 	}
 	p := path.Join(path.Dir(n.File.Path), n.Text)
 	if p == ".." || strings.HasPrefix(p, "../") {
-		r.Fault(n, "E121", "The path leads out of the project.")
+		r.Fault(n, "E132", "The path leads out of the project.")
 		return "", false
 	}
 	return p, true

@@ -70,6 +70,7 @@ func (f *File) position(offset int) Position {
 
 // Problem makes a problem at a place of the file.
 func (f *File) Problem(code string, at Position, width int, message string) problem.Problem {
+	at.Column = min(at.Column, utf8.RuneCountInString(f.Line(at.Line))+1)
 	return problem.Problem{
 		Code: code, Rule: problem.Title(code), Path: f.Path, Line: at.Line, Column: at.Column, Width: max(1, width),
 		Excerpt: f.Line(at.Line), Message: message,

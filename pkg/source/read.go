@@ -85,7 +85,7 @@ func parse(f *File) (node ast.Node, ps problem.Problems) {
 	if len(parsed.Docs) > 1 {
 		at := Position{Line: 1, Column: 1}
 		if body := parsed.Docs[1].Body; body != nil {
-			at.Line = body.GetToken().Position.Line
+			at = f.marker(body.GetToken().Position.Line)
 		}
 		return nil, problem.Problems{f.Problem("E103", at, 1, "A second document begins here. Put it into a file of its own, and remove the line ---.")}
 	}
@@ -93,6 +93,16 @@ func parse(f *File) (node ast.Node, ps problem.Problems) {
 		return nil, problem.Problems{f.Problem("E101", Position{1, 1}, 1, "The file is empty.")}
 	}
 	return parsed.Docs[0].Body, nil
+}
+
+// marker is the last line before a line that begins a document; that line where there is none.
+func (f *File) marker(line int) Position {
+	for n := line; n > 0; n-- {
+		if strings.HasPrefix(f.Line(n), "---") {
+			return Position{Line: n, Column: 1}
+		}
+	}
+	return Position{Line: line, Column: 1}
 }
 
 // syntax turns the parser's error into a problem with advice.
@@ -109,7 +119,7 @@ func syntax(f *File, err error) problem.Problem {
 	}
 	switch {
 	case strings.Contains(message, "already defined"):
-		code, message = "E108", "The key stands twice in one mapping: "+message+". Keep one of them."
+		code, message = "E108", "The key stands twice in one mapping ("+message+"). Keep one of them."
 	case strings.Contains(message, "cannot start any token"), strings.Contains(message, "tab"):
 		message = "A tab or an unexpected character stands here. Indent with spaces, and put a text that begins with a special character into quotes."
 	case strings.Contains(message, "mapping value is not allowed"):
