@@ -1,6 +1,7 @@
 package sqlitestore
 
 import (
+	"context"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -16,7 +17,7 @@ import (
 // It is not safe for concurrent use.
 type conn struct {
 	driver driver.Conn
-	ready  map[string]driver.Stmt
+	ready  map[string]statement
 }
 
 // dial opens a connection; params are SQLite's URI parameters.
@@ -27,44 +28,69 @@ func dial(path string, params url.Values) (*conn, error) {
 	if err != nil {
 		return nil, classify(err)
 	}
-	return &conn{driver: opened, ready: map[string]driver.Stmt{}}, nil
+	return &conn{driver: opened, ready: map[string]statement{}}, nil
 }
 
-func (c *conn) prepared(text string) (driver.Stmt, error) {
+func (c *conn) prepared(text string) (statement, error) {
 	if stmt, ok := c.ready[text]; ok {
 		return stmt, nil
 	}
-	stmt, err := c.driver.Prepare(text)
+	prepared, err := c.driver.Prepare(text)
 	if err != nil {
 		return nil, classify(err)
+	}
+	stmt, ok := prepared.(statement)
+	if !ok {
+		return nil, fmt.Errorf("the driver's statement %T takes no context", prepared)
 	}
 	c.ready[text] = stmt
 	return stmt, nil
 }
 
-// exec runs a statement and answers how many rows it changed.
+// exec runs a statement to its end and answers how many rows it changed. It
+// takes no context: a change must not be cut in two.
 func (c *conn) exec(text string, args ...driver.Value) (int64, error) {
 	stmt, err := c.prepared(text)
 	if err != nil {
 		return 0, err
 	}
-	result, err := stmt.Exec(args) //nolint:staticcheck // no context: a statement must not be cut in two
+	result, err := stmt.ExecContext(context.Background(), named(args))
 	if err != nil {
 		return 0, classify(err)
 	}
 	return result.RowsAffected()
 }
 
+// statement is what the driver's statements can do.
+type statement interface {
+	driver.Stmt
+	driver.StmtExecContext
+	driver.StmtQueryContext
+}
+
+func named(args []driver.Value) []driver.NamedValue {
+	values := make([]driver.NamedValue, len(args))
+	for i, arg := range args {
+		values[i] = driver.NamedValue{Ordinal: i + 1, Value: arg}
+	}
+	return values
+}
+
 // errStop ends a query early; query then answers nil.
 var errStop = errors.New("stop")
 
 // query runs a statement and gives each row to a function; the row is reused.
-func (c *conn) query(text string, each func(row []driver.Value) error, args ...driver.Value) (err error) {
+func (c *conn) query(text string, each func(row []driver.Value) error, args ...driver.Value) error {
+	return c.queryContext(context.Background(), text, each, args...)
+}
+
+// queryContext is query for what takes long enough to be given up.
+func (c *conn) queryContext(ctx context.Context, text string, each func(row []driver.Value) error, args ...driver.Value) (err error) {
 	stmt, err := c.prepared(text)
 	if err != nil {
 		return err
 	}
-	rows, err := stmt.Query(args) //nolint:staticcheck // as in exec
+	rows, err := stmt.QueryContext(ctx, named(args))
 	if err != nil {
 		return classify(err)
 	}

@@ -221,7 +221,7 @@ func openReadOnly(path string) (*Store, error) {
 	if err := inspect(path, false); err != nil {
 		return nil, err
 	}
-	db, err := dialReadOnly(path, url.Values{"mode": {"ro"}})
+	db, err := dialReadOnly(path, readOnlyParams)
 	if errors.Is(err, fs.ErrPermission) && absent(path+"-wal") {
 		// SQLite wants to put its shared memory beside the file and cannot.
 		// Without a log there is no writer either, and the file is all there is.
@@ -235,6 +235,8 @@ func openReadOnly(path string) (*Store, error) {
 	close(s.done)
 	return s, nil
 }
+
+var readOnlyParams = url.Values{"mode": {"ro"}}
 
 func dialReadOnly(path string, params url.Values) (*conn, error) {
 	db, err := dial(path, params)

@@ -41,7 +41,7 @@ func (s *Store) List(ctx context.Context, q store.Query) (store.Page, error) {
 	if err != nil || span.None {
 		return store.Page{}, err
 	}
-	text, args := statement(q, span)
+	text, args := listing(q, span)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.failed != nil {
@@ -79,8 +79,8 @@ func position(index store.Index, item *store.Item) string {
 	}
 }
 
-// statement asks for one row more than the page holds, to know whether it is the last.
-func statement(q store.Query, span store.Span) (string, []driver.Value) {
+// listing asks for one row more than the page holds, to know whether it is the last.
+func listing(q store.Query, span store.Span) (string, []driver.Value) {
 	part, sort, order := "part", "sort", []string{"sort"}
 	switch q.Index {
 	case store.ByList:
