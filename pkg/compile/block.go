@@ -135,7 +135,7 @@ func (s *scope) row(n *loop.Node, row *loop.RouteRule, name, next string) {
 			step: n.Path, worker: row.Backup, mode: row.Mode, failure: n.Failure,
 			next: s.asked(n), comment: "Backup: " + commentOf(row.Backup),
 		})
-		backup.set("Catch", s.catchers(n, n.Path, s.name(n.Path+".rule")))
+		backup.set("Catch", s.catchers(n, s.name(n.Path+".rule")))
 		flow(&backup, next)
 		s.add(failed, backup)
 	}
@@ -143,7 +143,7 @@ func (s *scope) row(n *loop.Node, row *loop.RouteRule, name, next string) {
 		step: n.Path, worker: row.Worker, mode: row.Mode, failure: n.Failure,
 		next: s.asked(n), comment: commentOf(row.Worker),
 	})
-	state.set("Catch", s.catchers(n, n.Path, failed))
+	state.set("Catch", s.catchers(n, failed))
 	flow(&state, next)
 	s.add(name, state)
 }

@@ -24,12 +24,8 @@ func Compile(def *loop.Definition) ([]byte, error) {
 	if def.Body.Plan != nil {
 		start = states.first(def.Body.Plan)
 	}
-	machine := object{
-		{"Comment", fmt.Sprintf("%s, version %d: %s", def.Loop.Name, def.Loop.Version, def.Loop.Objective)},
-		{"StartAt", start},
-		{"States", states.states},
-	}
-	return pretty(machine)
+	comment := fmt.Sprintf("%s, version %d: %s", def.Loop.Name, def.Loop.Version, def.Loop.Objective)
+	return text(append(object{{"Comment", comment}}, states.block(start)...))
 }
 
 // compiler holds what one compilation shares.
@@ -63,23 +59,22 @@ func (s *scope) inner(name string) *scope {
 	return &scope{compiler: s.compiler, prefix: name + "."}
 }
 
-// stopped is the scope's Fail state, for runs that are halted, cancelled or closed.
+// stopped names the scope's Fail state, for runs that are halted, cancelled or closed.
 func (s *scope) stopped() string {
-	name := s.name(s.prefix + "stopped")
-	if !s.stops {
-		s.stops = true
-		s.add(name, object{
+	s.stops = true
+	return s.name(s.prefix + "stopped")
+}
+
+// block is the StartAt and States of a scope; its Fail state stands last.
+func (s *scope) block(start string) object {
+	if s.stops {
+		s.add(s.stopped(), object{
 			{"Type", "Fail"},
 			{"Comment", "The run is blocked, cancelled or closed; the store has the reason"},
 			{"ErrorPath", "$.o.Error"},
 			{"CausePath", "$.o.Cause"},
 		})
 	}
-	return name
-}
-
-// block is the StartAt and States of a scope.
-func (s *scope) block(start string) object {
 	return object{{"StartAt", start}, {"States", s.states}}
 }
 

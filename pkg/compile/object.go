@@ -3,6 +3,8 @@ package compile
 import (
 	"bytes"
 	"encoding/json"
+
+	"github.com/outerloop-dev/outerloop/pkg/asl"
 )
 
 // object is a JSON object that keeps the order of its members.
@@ -55,15 +57,11 @@ func encode(b *bytes.Buffer, value any) error {
 	return nil
 }
 
-// pretty is the committed form: two spaces, one final newline.
-func pretty(o object) ([]byte, error) {
-	var flat, out bytes.Buffer
-	if err := encode(&flat, o); err != nil {
+// text is the committed form of a machine.
+func text(o object) ([]byte, error) {
+	flat, err := o.MarshalJSON()
+	if err != nil {
 		return nil, err
 	}
-	if err := json.Indent(&out, flat.Bytes(), "", "  "); err != nil {
-		return nil, err
-	}
-	out.WriteByte('\n')
-	return out.Bytes(), nil
+	return asl.Format(flat)
 }

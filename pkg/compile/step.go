@@ -30,7 +30,7 @@ func (s *scope) step(n *loop.Node, next string) {
 	if n.Backup != nil {
 		failed = s.name(n.Path + ".backup")
 	}
-	main.set("Catch", s.catchers(n, n.Path, failed))
+	main.set("Catch", s.catchers(n, failed))
 	flow(&main, after)
 	s.add(name, main)
 
@@ -45,13 +45,11 @@ func (s *scope) step(n *loop.Node, next string) {
 
 // beside emits the approval and the failure rule of a step.
 func (s *scope) beside(n *loop.Node, name, next string) {
-	if n.Approval != nil {
-		if n.Review == nil || n.Action != nil {
-			s.approval(n, n.Path, name)
-		}
-		if n.Review != nil {
-			s.approval(n, n.Path+".review", s.name(n.Path+".review"))
-		}
+	if asksItself(n) {
+		s.approval(n, n.Path, name)
+	}
+	if n.Approval != nil && n.Review != nil {
+		s.approval(n, n.Path+".review", s.name(n.Path+".review"))
 	}
 	s.rule(n, name, next)
 }
@@ -64,11 +62,17 @@ func (s *scope) unless(later bool, question object) object {
 	return question
 }
 
+// asksItself tells whether the step's own state can need an approval: an action
+// before its work, other work after it, unless a review ends the work.
+func asksItself(n *loop.Node) bool {
+	return n.Approval != nil && (n.Review == nil || n.Action != nil)
+}
+
 // catchers are the ways out of a step's state.
-func (s *scope) catchers(n *loop.Node, step, failed string) []object {
+func (s *scope) catchers(n *loop.Node, failed string) []object {
 	list := []object{s.stopCatcher()}
-	if n.Approval != nil {
-		list = append(list, catcher(s.name(step+".approval"), outerloop.ErrorNeedsApproval))
+	if asksItself(n) {
+		list = append(list, catcher(s.name(n.Path+".approval"), outerloop.ErrorNeedsApproval))
 	}
 	return append(list, catcher(failed, "States.ALL"))
 }
@@ -78,7 +82,7 @@ func (s *scope) backup(n *loop.Node, worker *loop.Worker, next string) {
 		step: n.Path, worker: worker, mode: n.Mode, failure: n.Failure,
 		next: s.unless(n.Review != nil, s.asked(n)), comment: "Backup: " + commentOf(worker),
 	})
-	state.set("Catch", s.catchers(n, n.Path, s.name(n.Path+".rule")))
+	state.set("Catch", s.catchers(n, s.name(n.Path+".rule")))
 	flow(&state, next)
 	s.add(s.name(n.Path+".backup"), state)
 }
@@ -144,8 +148,10 @@ func ruleComment(n *loop.Node) string {
 
 // ruleTimeout is how long a question to a person may stay open: as long as the run may live.
 func (s *scope) ruleTimeout() time.Duration {
-	if after := s.def.Loop.Budget.Deadline.After; after > 0 && after+time.Hour < longest {
-		return after + time.Hour
+	if moment := s.def.Loop.Budget.Deadline.Moment; moment != nil {
+		if after, ok := moment.After(); ok && after+time.Hour < longest {
+			return after + time.Hour
+		}
 	}
 	return longest
 }
