@@ -1,6 +1,7 @@
 package local
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -33,6 +34,9 @@ type Config struct {
 	// durable: for display. It is called from several goroutines, in order, and
 	// must not block. nil: nobody.
 	Progress func(Progress)
+	// Scheduled makes the start of a run that a schedule asks for: the trigger's
+	// input, files kept as blobs. nil: Serve fires no schedules.
+	Scheduled func(ctx context.Context, fire Scheduled) (coordinator.StartRequest, error)
 	// Log gets what went wrong and was repaired; nil: discarded.
 	Log *slog.Logger
 	// Patience is how long RunUntilIdle waits for what comes by itself (a
@@ -69,6 +73,16 @@ type Worker struct {
 	// defaults where neither says anything: 1 at a time, 60 s.
 	AtOnce  int
 	Timeout time.Duration
+}
+
+// Scheduled is one fire of a loop's schedule.
+type Scheduled struct {
+	Definition *loop.Definition
+	Trigger    loop.TriggerRule
+	// At is the nominal time of the fire.
+	At time.Time
+	// PutBlob keeps the content of a file and answers its reference.
+	PutBlob func(ctx context.Context, content []byte) (string, error)
 }
 
 // Progress is one thing that happened, for display.

@@ -3,10 +3,12 @@ package local
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/outerloop-dev/outerloop"
+	"github.com/outerloop-dev/outerloop/pkg/coordinator"
 	"github.com/outerloop-dev/outerloop/pkg/gate"
 	"github.com/outerloop-dev/outerloop/pkg/local/durable"
 	"github.com/outerloop-dev/outerloop/pkg/worker"
@@ -52,11 +54,7 @@ func (e *Engine) next(ctx context.Context) (work, bool) {
 		return work{}, false
 	}
 	for _, call := range e.core.Calls() {
-		if _, ok := workerOf(call.Function); ok {
-			e.direct = append(e.direct, call)
-		} else {
-			e.gates = append(e.gates, call)
-		}
+		e.line(call)
 	}
 	if len(e.gates) > 0 {
 		call := e.gates[0]
@@ -159,8 +157,13 @@ func (e *Engine) call(ctx context.Context, p *pool, call durable.Call) error {
 // coordinate calls the coordinator's function.
 func (e *Engine) coordinate(ctx context.Context, call durable.Call) durable.Result {
 	output, err := e.coord.Step(ctx, call.Payload)
-	if err != nil {
-		return failed(coordinator.ErrorName(err), err.Error())
+	var named *coordinator.StepError
+	switch {
+	case errors.As(err, &named):
+		return failed(named.Name, named.Cause)
+	case err != nil:
+		e.cfg.Log.Warn("the coordinator could not answer", "state", call.State, "error", err)
+		return failed(unanswered, err.Error())
 	}
 	return durable.Result{Output: output}
 }
@@ -174,7 +177,8 @@ func (e *Engine) invoke(ctx context.Context, p *pool, call durable.Call) (durabl
 	handled, err := e.handle(ctx, p, delivery, nil)
 	switch {
 	case err != nil:
-		return failed(outerloop.ErrorTransient, err.Error()), nil
+		e.cfg.Log.Warn("a worker's gate could not answer", "state", call.State, "error", err)
+		return failed(unanswered, err.Error()), nil
 	case handled.Exit:
 		return durable.Result{}, fmt.Errorf("worker %s did not return in time: the process must end", p.Code.Name())
 	case handled.Verdict == nil:
@@ -185,6 +189,10 @@ func (e *Engine) invoke(ctx context.Context, p *pool, call durable.Call) (durabl
 	note, err := json.Marshal(handled.Verdict.Note)
 	return durable.Result{Output: note}, err
 }
+
+// unanswered is the error of a function that could not do its work at all;
+// machines try again.
+const unanswered = "Lambda.ServiceException"
 
 // failed is a function's error as Step Functions shows it.
 func failed(name, message string) durable.Result {

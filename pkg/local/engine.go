@@ -136,9 +136,6 @@ func (e *Engine) begin(ctx context.Context) error {
 	if err := e.takeOver(ctx); err != nil {
 		return err
 	}
-	if err := e.core.Recover(ctx); err != nil {
-		return err
-	}
 	return e.listen()
 }
 

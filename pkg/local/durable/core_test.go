@@ -238,6 +238,9 @@ func TestTokensAndMessagesSurviveRestart(t *testing.T) {
 		t.Fatalf("received twice: %+v", again)
 	}
 	b.restart() // the receiver died: the message is there at once
+	if left, err := b.InFlight(t.Context()); err != nil || len(left) != 1 || left[0].ID != m.ID || left[0].Receives != 1 {
+		t.Fatalf("in flight %+v, %v", left, err)
+	}
 	m, _ = b.receive()
 	if m == nil || m.Receives != 2 {
 		t.Fatalf("message %+v", m)
@@ -277,6 +280,9 @@ func TestVisibilityAndDeadLetters(t *testing.T) {
 		t.Fatalf("after visibility: %+v", m)
 	}
 	b.ok(b.Return(t.Context(), m, b.now.Add(time.Hour)))
+	if left, err := b.InFlight(t.Context()); err != nil || len(left) != 0 {
+		t.Fatalf("in flight %+v, %v", left, err)
+	}
 	if again, _ := b.receive(); again != nil {
 		t.Fatalf("received while returned: %+v", again)
 	}

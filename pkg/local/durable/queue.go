@@ -14,9 +14,10 @@ import (
 )
 
 const (
-	partQueue = "QUEUE#"
-	partDead  = "DEAD#"
-	receives  = "receives"
+	partQueue  = "QUEUE#"
+	partDead   = "DEAD#"
+	partFlight = "FLIGHT"
+	receives   = "receives"
 	// readyLimit is how many messages of a queue are kept in memory.
 	readyLimit = 256
 )
@@ -142,7 +143,9 @@ func (q *queue) gone(id string) {
 
 // Receive takes the oldest visible message of a queue, for the given time; nil
 // if there is none. A message that was received too often goes to the
-// dead-letter queue instead.
+// dead-letter queue instead. That a message is in flight is in the store, so
+// that the next process finds it (InFlight); until when is not: that process
+// receives it at once.
 func (c *Core) Receive(ctx context.Context, name string, visibility time.Duration) (*Message, error) {
 	unlock, err := c.lock()
 	if err != nil {
@@ -155,17 +158,44 @@ func (c *Core) Receive(ctx context.Context, name string, visibility time.Duratio
 		if err != nil || item == nil {
 			return nil, err
 		}
-		key := item.Key
-		err = c.apply(ctx, store.Add(key, map[string]int64{receives: 1}, store.AtMost(receives, c.cfg.MaxReceive-1)))
-		if err == nil {
+		m := received(name, item)
+		if m.Receives > c.cfg.MaxReceive {
+			item.Due = &store.IndexKey{Part: partDead + name, Sort: dueKey(now, item.Sort)}
+			item.List = nil
+		} else {
+			item.Numbers = map[string]int64{receives: m.Receives}
+			item.List = &store.IndexKey{Part: partFlight, Sort: item.Part + "/" + item.Sort}
+		}
+		if err := c.apply(ctx, store.Replace(*item)); err != nil {
+			if c.broken != nil {
+				return nil, fmt.Errorf("receiving from %s: %w", name, err)
+			}
+			continue // it is not there any more
+		}
+		if m.Receives <= c.cfg.MaxReceive {
 			q.flight[item.Sort] = &flight{until: now.Add(visibility)}
-			return received(name, item), nil
+			return m, nil
 		}
-		if c.broken != nil {
-			return nil, err
+	}
+}
+
+// InFlight lists the messages that somebody had received when the store was
+// last closed, or crashed. Call it before the first Receive.
+func (c *Core) InFlight(ctx context.Context) ([]Message, error) {
+	var found []Message
+	query := store.Query{Index: store.ByList, Part: partFlight, Limit: 1000}
+	for {
+		page, err := c.cfg.Store.List(ctx, query)
+		if err != nil {
+			return nil, fmt.Errorf("reading messages in flight: %w", err)
 		}
-		if err := c.bury(ctx, key); err != nil {
-			return nil, err
+		for _, item := range page.Items {
+			m := received(strings.TrimPrefix(item.Part, partQueue), &item)
+			m.Receives--
+			found = append(found, *m)
+		}
+		if query.After = page.Next; query.After == "" {
+			return found, nil
 		}
 	}
 }
@@ -300,23 +330,11 @@ func (c *Core) Return(ctx context.Context, m *Message, visible time.Time) error 
 		return err
 	}
 	item.Due = &store.IndexKey{Part: partQueue + m.Queue, Sort: dueKey(visible, m.ID)}
+	item.List = nil
 	if err := c.apply(ctx, store.Replace(*item)); err != nil {
 		return fmt.Errorf("returning message %s: %w", m.ID, err)
 	}
 	q.note(item.Due)
-	return nil
-}
-
-// bury moves a message that was received too often to the dead-letter queue.
-func (c *Core) bury(ctx context.Context, key store.Key) error {
-	item, err := c.get(ctx, key)
-	if err != nil || item == nil {
-		return err
-	}
-	item.Due = &store.IndexKey{Part: partDead + strings.TrimPrefix(key.Part, partQueue), Sort: dueKey(c.cfg.Clock(), key.Sort)}
-	if err := c.apply(ctx, store.Replace(*item)); err != nil && c.broken != nil {
-		return fmt.Errorf("dead-lettering message %s: %w", key.Sort, err)
-	}
 	return nil
 }
 
