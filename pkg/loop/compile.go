@@ -447,14 +447,26 @@ func (c *checker) fits(v source.Value, produced *schema.Type, wanted *schema.Sch
 		return
 	}
 	for _, fault := range schema.Compatible(produced, wanted.Type()) {
+		if unknown(produced, fault) {
+			continue // the value itself is checked when it is there
+		}
 		n := v.Node
 		if n != nil {
 			n = pointedAt(n, fault.Path)
 		}
-		found := n.Problem("E120", fmt.Sprintf("%s does not take this: %s.", upperFirst(whose), fault.String()))
+		found := n.Problem("E120", fmt.Sprintf("%s does not take this: %s.", whose, fault.String()))
 		found.See = wanted.Name()
 		c.problems = append(c.problems, found)
 	}
+}
+
+// unknown tells whether a fault is only that a value of an unknown type may be absent.
+func unknown(produced *schema.Type, fault schema.Fault) bool {
+	if fault.Keyword != "required" || fault.Path == "" {
+		return false
+	}
+	t, _, err := produced.Lookup(strings.Split(fault.Path[1:], "/")...)
+	return err == nil && t.Kind == schema.Any
 }
 
 func upperFirst(text string) string {

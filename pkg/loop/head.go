@@ -133,7 +133,7 @@ func (c *checker) triggerInput(t *Trigger, input *Tree) {
 	}
 	if t.Input.Set() {
 		if input != nil {
-			c.fits(t.Input, input.Type(), c.def.Input, "the loop's input")
+			c.fits(t.Input, input.Type(), c.def.Input, "The loop's input")
 		}
 		return
 	}

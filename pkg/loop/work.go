@@ -120,7 +120,7 @@ func (c *checker) checkInput(n *Node) {
 		}
 	}
 	if n.Sub != nil {
-		c.inputFits(n, n.Input, n.Sub.Input, "loop "+n.Sub.Loop.Name)
+		c.inputFits(n, n.Input, n.Sub.Input, "The loop "+n.Sub.Loop.Name)
 	}
 	if n.Step.OnFailure == nil {
 		return
@@ -283,7 +283,7 @@ func (c *checker) writes(n *Node, after extras) {
 	for _, write := range n.Step.Writes {
 		compiled := FactWriteRule{Fact: c.phrase(p, write.Fact, after), Value: c.tree(p, write.Value, after), Schema: c.factSchema(write.Fact)}
 		if compiled.Value != nil {
-			c.fits(write.Value, compiled.Value.Type(), compiled.Schema, "the fact "+write.Fact.Node.Text)
+			c.fits(write.Value, compiled.Value.Type(), compiled.Schema, "The fact "+write.Fact.Node.Text)
 		}
 		n.Writes = append(n.Writes, compiled)
 	}
@@ -332,7 +332,7 @@ func (c *checker) emits(n *Node, after extras) {
 	c.add(ps)
 	n.Emit.Schema = s
 	if n.Emit.Data != nil {
-		c.fits(e.Data, n.Emit.Data.Type(), s, "the event "+e.Event)
+		c.fits(e.Data, n.Emit.Data.Type(), s, "The event "+e.Event)
 	}
 }
 

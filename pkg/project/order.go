@@ -114,6 +114,7 @@ func (l *loader) circles() {
 			l.problems = append(l.problems, p)
 			for _, step := range circle {
 				l.project.Loops[step.to] = nil
+				done[step.to] = true
 			}
 		}
 	}
