@@ -15,7 +15,7 @@ import (
 )
 
 // maxRounds bounds how often an expression is adjusted and checked again; each round adjusts all it finds.
-const maxRounds = 25
+const maxRounds = 60
 
 // Program is a compiled expression, immutable and safe for concurrent use.
 type Program struct {
@@ -87,8 +87,21 @@ func (b *base) parse(source string) (*cel.Ast, Faults) {
 	return nil, out
 }
 
+// habits are what people write from other languages, as CEL's parser complains of it, and what to write instead.
+var habits = []struct{ found, write string }{
+	{"token recognition error at: '= '", "== to compare"}, {"token recognition error at: '='", "== to compare"},
+	{"input 'and'", "&& for and"}, {"input 'or'", "|| for or"},
+	{"token recognition error at: '& '", "&& for and"}, {"token recognition error at: '| '", "|| for or"},
+	{"input '}'", "braces in pairs"},
+}
+
 func syntaxWords(message string) string {
 	message = strings.TrimPrefix(message, "Syntax error: ")
+	for _, h := range habits {
+		if strings.Contains(message, h.found) {
+			return "the expression cannot be read here; write " + h.write
+		}
+	}
 	return "the expression cannot be read: " + strings.ReplaceAll(message, "<EOF>", "its end")
 }
 
@@ -105,21 +118,17 @@ type compilation struct {
 
 func (c *compilation) run() Faults {
 	c.nextID = ast.MaxID(c.tree) + 1
-	for range maxRounds {
+	for round := 0; ; round++ {
 		checked, errs := checker.Check(c.tree, c.text, c.env.checker)
 		c.checked = checked
 		failed := errs.GetErrors()
-		if len(failed) == 0 {
-			if c.complete() {
-				break
-			}
-			continue
-		}
-		if !c.adjustAll(failed) {
+		switch {
+		case len(failed) > 0 && (round >= maxRounds || !c.adjustAll(failed)):
 			return c.faults(failed)
+		case len(failed) == 0 && (round > maxRounds || c.complete()):
+			return c.literals()
 		}
 	}
-	return c.literals()
 }
 
 // adjustAll adjusts the places of the errors that can be adjusted.

@@ -30,7 +30,7 @@ func (p *Program) Decide(ctx context.Context, vars Vars) (Decision, error) {
 	}
 	v, details, err := plans.traced.Eval(activation{env: p.env, vars: vars})
 	if err != nil {
-		return Decision{}, p.failure(err)
+		return Decision{}, p.failure(err, vars)
 	}
 	b, ok := v.(types.Bool)
 	if !ok {

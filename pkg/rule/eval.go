@@ -24,7 +24,7 @@ var (
 
 // AbsentError says that an expression read something that is not there; default(…) and has(…) do not.
 type AbsentError struct {
-	Path string // such as "send.message_id"; only the last name where the type is not known
+	Path string // such as "send.message_id"; in lists "scan.stale[].amount", or the last name alone where no type is known
 	Root bool   // the name itself has no value
 }
 
@@ -167,7 +167,7 @@ func (p *Program) read(ctx context.Context, vars Vars) (any, error) {
 	}
 	v, err := p.path.read(vars, p.env.names[p.path.root])
 	if err != nil {
-		return nil, p.failure(err)
+		return nil, p.failure(err, vars)
 	}
 	return v, nil
 }
@@ -189,20 +189,46 @@ func (p *Program) value(ctx context.Context, vars Vars) (ref.Val, error) {
 	}
 	v, _, err := plans.value.Eval(activation{env: p.env, vars: vars})
 	if err != nil {
-		return nil, p.failure(err)
+		return nil, p.failure(err, vars)
 	}
 	return v, nil
 }
 
-func (p *Program) failure(err error) error {
+// failure makes a typed error of CEL's, with the whole path of what is absent.
+func (p *Program) failure(err error, vars Vars) error {
 	var cancelled interpreter.EvalCancelledError
 	if errors.As(err, &cancelled) && cancelled.Cause == interpreter.CostLimitExceeded {
 		return fmt.Errorf("evaluating %s: %w", p.source, &CostError{Limit: p.env.limit})
 	}
-	if !errors.Is(err, ErrAbsent) {
+	var a *AbsentError
+	if !errors.As(err, &a) {
 		if key, found := strings.CutPrefix(err.Error(), "no such key: "); found {
-			err = &AbsentError{Path: key}
+			a = &AbsentError{Path: key}
 		}
 	}
+	if a != nil {
+		if !a.Root {
+			a = &AbsentError{Path: p.locate(a.Path, vars)}
+		}
+		err = a
+	}
 	return fmt.Errorf("evaluating %s: %w", p.source, err)
+}
+
+// locate finds the reference that lacks a field: types that several names share know only one of their paths.
+func (p *Program) locate(lacking string, vars Vars) string {
+	name := lacking[strings.LastIndexByte(lacking, '.')+1:]
+	for _, r := range p.refs {
+		var v any = map[string]any(vars)
+		for i, word := range append([]string{r.Root}, r.Path...) {
+			m, ok := v.(map[string]any)
+			if !ok {
+				break
+			}
+			if v, ok = m[word]; !ok && word == name && i > 0 {
+				return strings.Join(append([]string{r.Root}, r.Path[:i]...), ".")
+			}
+		}
+	}
+	return lacking
 }

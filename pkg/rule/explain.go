@@ -108,6 +108,10 @@ func (c *compilation) pathOf(e ast.Expr) string {
 		return e.AsIdent()
 	case ast.SelectKind:
 		return c.pathOf(e.AsSelect().Operand()) + "." + e.AsSelect().FieldName()
+	case ast.CallKind:
+		if call := e.AsCall(); call.FunctionName() == "_[_]" {
+			return c.pathOf(call.Args()[0]) + "[]"
+		}
 	}
 	if t := c.checked.GetType(e.ID()); t != nil && t.Kind() == types.StructKind {
 		return strings.TrimPrefix(t.TypeName(), objectPrefix)

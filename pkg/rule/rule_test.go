@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -180,6 +181,8 @@ func TestFaultsSayWhereAndWhatInstead(t *testing.T) {
 		`scan.read.all(x, x > 1)`:                `4+1 type this goes through a list, but scan.read is an integer`,
 		`scan.tale.size() == qualify.scor`:       `5+4 unknown_field scan has no field "tale". Did you mean "stale"?|28+4 unknown_field qualify has no field "scor". Did you mean "score"?`,
 		"\n  ä.x":                                `3+1 syntax the expression cannot be read: token recognition error at: 'ä'`,
+		`qualify.score = 5`:                      `14+1 syntax the expression cannot be read here; write == to compare`,
+		`qualify.score > 5 and scan.read > 1`:    `18+1 syntax the expression cannot be read here; write && for and`,
 		``:                                       `0+1 syntax the expression is empty`,
 	} {
 		_, faults := e.Compile(source)
@@ -216,7 +219,17 @@ func TestErrorsAreTyped(t *testing.T) {
 	if err := eval(`draft.result == "qualified"`); !errors.As(err, &absent) || absent.Path != "draft" || !absent.Root {
 		t.Error(err)
 	}
-	if err := eval(`any.missing == 1`); !errors.As(err, &absent) || absent.Path != "missing" {
+	if err := eval(`qualify.score > 0 && send.message_id + "" == "x"`); !errors.As(err, &absent) || absent.Path != "send.message_id" {
+		t.Error(err)
+	}
+	vars["draft"] = map[string]any{"result": "qualified"} // of the same schema as qualify
+	if err := eval(`draft.score > 1`); !errors.As(err, &absent) || absent.Path != "draft.score" {
+		t.Error(err)
+	}
+	if err := eval(`scan.stale.all(d, d.amount > 0)`); !errors.As(err, &absent) || absent.Path != "scan.stale[].amount" {
+		t.Error(err)
+	}
+	if err := eval(`any.missing == 1`); !errors.As(err, &absent) || absent.Path != "any.missing" {
 		t.Error(err)
 	}
 	big := make([]any, 2000)
@@ -225,4 +238,47 @@ func TestErrorsAreTyped(t *testing.T) {
 	if err := eval(`any.all(a, any.all(b, a == b))`); !errors.As(err, &cost) || cost.Limit != rule.DefaultCostLimit {
 		t.Error(err)
 	}
+}
+
+// Whatever is written, it is refused or compiled at once.
+func TestHugeExpressionsEnd(t *testing.T) {
+	t.Parallel()
+	e := environment(t)
+	for name, source := range map[string]string{
+		"brackets": strings.Repeat("(", 9000), "lists": strings.Repeat("[", 9000) + strings.Repeat("]", 9000), "nots": strings.Repeat("!", 9000) + "true",
+		"sum": "1" + strings.Repeat("+1", 9000), "path": "any" + strings.Repeat(".x", 9000), "or": "true" + strings.Repeat("||true", 3000),
+		"too long": strings.Repeat(" ", 30000) + "1", "mixed": "1" + strings.Repeat("+1.5+1", 2000), "macros": strings.Repeat("[1].map(x,", 90) + "1" + strings.Repeat(")", 90),
+		"few mixed":  "1" + strings.Repeat("+1.5+1", 20) + " == 51",
+		"conditions": strings.Repeat("true?1:", 3000) + "1",
+	} {
+		start := time.Now()
+		p, faults := e.Compile(source)
+		if (p == nil) == (faults == nil) {
+			t.Errorf("%s: neither program nor faults", name)
+		}
+		if took := time.Since(start); took > 3*time.Second {
+			t.Errorf("%s took %s", name, took)
+		} else {
+			t.Logf("%s: %s, compiled %v", name, took, p != nil)
+		}
+	}
+}
+
+func TestEnvironmentsAreSafeForConcurrentUse(t *testing.T) {
+	t.Parallel()
+	e, vars := environment(t), data(t)
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			source := `scan.stale.all(d, d.name != "` + itoa(i) + `") && scan.best == scan.best || run.spent > 1`
+			p, faults := e.Compile(source)
+			if faults != nil {
+				t.Error(faults)
+				return
+			}
+			p.EvalBool(context.Background(), vars)
+			p.Decide(context.Background(), vars)
+		})
+	}
+	wg.Wait()
 }
