@@ -23,6 +23,8 @@ type attempt struct {
 	pending []gate.ActionReport
 	called  map[string]bool
 	reports sync.Mutex
+	// final: no heartbeat can extend the lease further. Of the heartbeats alone.
+	final bool
 }
 
 func newAttempt(inv Invocation) *attempt {

@@ -127,7 +127,11 @@ func (a *attempt) work(ctx context.Context) ended {
 		defer close(beating)
 		a.keepLease(bounded, cancel)
 	}()
-	out := a.await(bounded, cancel, awaited{done: done, soft: left - reserve, grace: reserve / 3})
+	soft := left - reserve
+	if end := a.task.Deadline; !end.IsZero() {
+		soft = min(soft, end.Sub(a.now()))
+	}
+	out := a.await(bounded, cancel, awaited{done: done, soft: soft, grace: reserve / 3})
 	cancel(nil)
 	<-beating
 	return out
@@ -177,13 +181,23 @@ func (a *attempt) keepLease(ctx context.Context, cancel context.CancelCauseFunc)
 	for !a.leaseEnd().IsZero() {
 		left := a.leaseEnd().Sub(a.now())
 		if left <= 0 {
+			if a.final {
+				cancel(ErrTimeUp)
+			}
 			cancel(ErrLeaseLost)
 			return
+		}
+		wait := beatAfter(left)
+		if a.final {
+			wait = left
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-a.inv.Env.Clock.After(beatAfter(left)):
+		case <-a.inv.Env.Clock.After(wait):
+		}
+		if a.final {
+			continue
 		}
 		if err := a.keepOnce(ctx); err != nil {
 			cancel(err)
@@ -202,6 +216,7 @@ func (a *attempt) keepOnce(ctx context.Context) error {
 	case answer.Stop:
 		return ErrStopped
 	}
+	a.final = !answer.Lease.After(a.leaseEnd()) // the attempt's deadline caps it
 	a.renew(answer.Lease)
 	if a.inv.Held != nil {
 		a.inv.Held(ctx, answer.Lease)

@@ -216,6 +216,27 @@ func TestHandleKeepsTheLeaseOfLongWork(t *testing.T) {
 	})
 }
 
+// The attempt's deadline ends the function, and no heartbeat tries to pass it.
+func TestHandleKeepsTheAttemptsDeadline(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		end := start.Add(50 * time.Second)
+		g := &workertest.Gate{Task: task(), LeaseEnd: end}
+		g.Task.Lease, g.Task.Deadline = end, end
+		handled, err := worker.Handle(t.Context(), invocation(fn(func(ctx context.Context, _ worker.Task[order]) (worker.Result[receipt], error) {
+			<-ctx.Done()
+			return worker.Result[receipt]{}, context.Cause(ctx)
+		}), g))
+		if err != nil || handled.Verdict.Error != outerloop.ErrorTimeout || time.Since(start) != 50*time.Second {
+			t.Fatalf("after %s: %+v, %v", time.Since(start), handled, err)
+		}
+		if fmt.Sprint(g.Calls) != fmt.Sprint([]workertest.Call{workertest.Admit, workertest.Heartbeat, workertest.Settle}) {
+			t.Errorf("calls %v", g.Calls)
+		}
+	})
+}
+
 // A paused owner that wakes up past its lease must not act.
 func TestStoppedAttemptDoesNotAct(t *testing.T) {
 	t.Parallel()

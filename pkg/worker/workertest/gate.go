@@ -55,6 +55,8 @@ type Gate struct {
 	ActionTime time.Duration
 	// LeaseTime is what a heartbeat adds; 0: 60 s.
 	LeaseTime time.Duration
+	// LeaseEnd caps every lease, as an attempt's deadline does; zero: no cap.
+	LeaseEnd time.Time
 	// Lose is how many answers of a call are lost after it was carried out.
 	Lose map[Call]int
 	// Refuse refuses every begin with this answer, if set.
@@ -203,6 +205,10 @@ func (g *Gate) Heartbeat(_ context.Context, req gate.HeartbeatRequest) (gate.Hea
 		if lease == 0 {
 			lease = time.Minute
 		}
-		return gate.HeartbeatAnswer{Lease: g.now().Add(lease), Stop: g.Stop}
+		end := g.now().Add(lease)
+		if !g.LeaseEnd.IsZero() && end.After(g.LeaseEnd) {
+			end = g.LeaseEnd
+		}
+		return gate.HeartbeatAnswer{Lease: end, Stop: g.Stop}
 	})
 }
