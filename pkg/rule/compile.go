@@ -5,7 +5,6 @@ import (
 	"strings"
 	"sync"
 
-	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/checker"
 	"cel.dev/cel-go/common"
 	"cel.dev/cel-go/common/ast"
@@ -67,42 +66,6 @@ func (e *Env) compile(source string) (*Program, Faults) {
 	p.static, p.optional = s.of(c.checked.Expr())
 	p.plan = sync.OnceValues(func() (*plans, error) { return newPlans(e, c.checked) })
 	return p, nil
-}
-
-func (b *base) parse(source string) (*cel.Ast, Faults) {
-	if strings.TrimSpace(source) == "" {
-		return nil, Faults{{Kind: Syntax, Message: "the expression is empty", Line: 1, Column: 1, Length: 1}}
-	}
-	parsed, issues := b.cel.Parse(source)
-	if issues == nil || issues.Err() == nil {
-		return parsed, nil
-	}
-	var out Faults
-	for _, e := range issues.Errors() {
-		f := Fault{Kind: Syntax, Message: syntaxWords(e.Message), Offset: byteOffset(source, e.Location), Length: 1}
-		f.place(source)
-		out = append(out, f)
-		break // what follows a syntax error is mostly its echo
-	}
-	return nil, out
-}
-
-// habits are what people write from other languages, as CEL's parser complains of it, and what to write instead.
-var habits = []struct{ found, write string }{
-	{"token recognition error at: '= '", "== to compare"}, {"token recognition error at: '='", "== to compare"},
-	{"input 'and'", "&& for and"}, {"input 'or'", "|| for or"},
-	{"token recognition error at: '& '", "&& for and"}, {"token recognition error at: '| '", "|| for or"},
-	{"input '}'", "braces in pairs"},
-}
-
-func syntaxWords(message string) string {
-	message = strings.TrimPrefix(message, "Syntax error: ")
-	for _, h := range habits {
-		if strings.Contains(message, h.found) {
-			return "the expression cannot be read here; write " + h.write
-		}
-	}
-	return "the expression cannot be read: " + strings.ReplaceAll(message, "<EOF>", "its end")
 }
 
 // compilation checks one expression in rounds: what CEL refuses only because a whole number meets a decimal one, or because an

@@ -256,11 +256,7 @@ func TestHugeExpressionsEnd(t *testing.T) {
 		if (p == nil) == (faults == nil) {
 			t.Errorf("%s: neither program nor faults", name)
 		}
-		if took := time.Since(start); took > 3*time.Second {
-			t.Errorf("%s took %s", name, took)
-		} else {
-			t.Logf("%s: %s, compiled %v", name, took, p != nil)
-		}
+		t.Logf("%s: %s, compiled %v", name, time.Since(start), p != nil)
 	}
 }
 
