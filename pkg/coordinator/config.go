@@ -125,7 +125,11 @@ const (
 )
 
 // Coordinator does the use cases. It is safe for concurrent use when its ports are.
-type Coordinator struct{ cfg Config }
+type Coordinator struct {
+	cfg   Config
+	pins  pinned
+	blobs blobCache
+}
 
 // New checks the configuration and fills in defaults; all problems are joined in the error.
 func New(cfg Config) (*Coordinator, error) {

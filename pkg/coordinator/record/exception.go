@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/outerloop-dev/outerloop/pkg/gate"
 	"github.com/outerloop-dev/outerloop/pkg/store"
 )
 
@@ -38,17 +39,11 @@ type Exception struct {
 	By         string    `json:"by,omitempty"`
 	Reason     string    `json:"reason,omitempty"`
 	At         time.Time `json:"at,omitzero"`
-	// Answer is what the token gets.
-	Answer *Answer `json:"answer,omitempty"`
+	// Error is what the token gets; empty: the step's recorded answer, with what Next asks.
+	Error string     `json:"error,omitempty"`
+	Next  *gate.Next `json:"next,omitempty"`
 
 	Stored int64 `json:"-"`
-}
-
-// Answer is what a waiting task is told: an output, or an error.
-type Answer struct {
-	Output []byte `json:"output,omitempty"`
-	Error  string `json:"error,omitempty"`
-	Cause  string `json:"cause,omitempty"`
 }
 
 // ExceptionID is the id of the n-th exception of a place in a generation. The

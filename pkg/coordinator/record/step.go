@@ -65,7 +65,11 @@ type Step struct {
 	GaveUp *Fault `json:"gave_up,omitempty"`
 
 	Outcome outerloop.Outcome `json:"outcome,omitempty"`
-	Reason  string            `json:"reason,omitempty"`
+	// Reason is for people; Cause is the error behind it where there was one.
+	Reason string `json:"reason,omitempty"`
+	Cause  string `json:"cause,omitempty"`
+	// Accepted: a person said that a block may go on with what there is.
+	Accepted bool `json:"accepted,omitempty"`
 	// Missing names the step without whose output this one was not needed.
 	Missing string `json:"missing,omitempty"`
 	Output  Value  `json:"output,omitzero"`
@@ -91,6 +95,8 @@ type Step struct {
 	Approved  bool     `json:"approved,omitempty"`
 	DecidedBy string   `json:"decided_by,omitempty"`
 	Exception string   `json:"exception,omitempty"`
+	// Verified counts how often the rule sent the step back to verify an unknown action.
+	Verified int `json:"verified,omitempty"`
 	// Entry is the action log entry of an action step, Resource its lease.
 	Entry         string `json:"entry,omitempty"`
 	Resource      string `json:"resource,omitempty"`
@@ -112,6 +118,9 @@ type Step struct {
 type Fault struct {
 	Error string `json:"error"`
 	Cause string `json:"cause"`
+	// Ask: a person must look, whatever the failure rule says. To is the group, empty for the owner.
+	Ask bool   `json:"ask,omitempty"`
+	To  string `json:"to,omitempty"`
 }
 
 // Block is the state of a block: what was decided when it began, and its join.

@@ -1,0 +1,278 @@
+package coordinator
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/outerloop-dev/outerloop"
+	"github.com/outerloop-dev/outerloop/pkg/charter"
+	"github.com/outerloop-dev/outerloop/pkg/coordinator/record"
+	"github.com/outerloop-dev/outerloop/pkg/gate"
+	"github.com/outerloop-dev/outerloop/pkg/loop"
+	"github.com/outerloop-dev/outerloop/pkg/registry"
+)
+
+// assess checks a result: its form, its evidence, what it must satisfy, its
+// limits and whether a person must look. It fills the step's record with what
+// is kept of the result, and answers an error that says what is not right:
+// *fault, *approvalNeeded, or the store's.
+func (q *call) assess(ctx context.Context, step *record.Step, req gate.SettleRequest) (*after, error) {
+	result := req.Result
+	output, raw, err := q.checkOutput(result.Output)
+	if err != nil {
+		return nil, err
+	}
+	p := &prepared{}
+	if err := q.again(ctx, p, step); err != nil {
+		return nil, err
+	}
+	step.Confidence, step.Because = result.Confidence, result.Reason
+	step.Evidence, step.Decisions, step.Unresolved = result.Evidence, result.Decisions, result.Unresolved
+	step.Reasons, step.Reason, step.Cause = nil, result.Reason, ""
+	if step.Output, err = q.c.keepRaw(ctx, raw); err != nil {
+		return nil, err
+	}
+	work := workOf(step, output)
+	if err := q.checkEvidence(step, req); err != nil {
+		return nil, err
+	}
+	if q.review {
+		return work, nil
+	}
+	if err := q.checkAccept(ctx, q.node.Accept, work); err != nil {
+		return nil, err
+	}
+	reasons, err := q.checkLimits(ctx, work, false)
+	if err != nil || q.node.Action != nil {
+		return work, err
+	}
+	step.Reasons = append(p.reasons, reasons...)
+	if q.node.Review != nil {
+		return work, nil
+	}
+	return work, q.askForWork(ctx, step, work, step.Reasons)
+}
+
+// checkOutput reads the output by its charter's schema (R17). A model's is
+// corrected where nothing has to be guessed.
+func (q *call) checkOutput(raw json.RawMessage) (any, json.RawMessage, error) {
+	if len(raw) == 0 {
+		raw = json.RawMessage("null")
+	}
+	schema := q.worker.Output
+	if q.worker.Charter.Kind == charter.KindAgent {
+		corrected, _, faults := schema.Coerce(raw)
+		if len(faults) > 0 {
+			return nil, nil, &fault{class: outerloop.ClassInvalidOutput, cause: join(faultTexts(faults))}
+		}
+		raw = corrected
+	}
+	value, faults := schema.Check(raw)
+	if len(faults) > 0 {
+		return nil, nil, &fault{class: outerloop.ClassInvalidOutput, cause: join(faultTexts(faults))}
+	}
+	spelled, err := canonical(value)
+	return value, spelled, err
+}
+
+// again resolves the attempt's input and facts anew, for the rules that read them.
+func (q *call) again(ctx context.Context, p *prepared, step *record.Step) error {
+	if err := q.readFacts(ctx, p); err != nil {
+		return err
+	}
+	var approved *record.Approval
+	if step.Approval != "" {
+		ap, err := q.approval(ctx, step)
+		if err != nil {
+			return err
+		}
+		if ap != nil && ap.Decision == record.DecisionApproved {
+			approved = ap
+		}
+	}
+	if err := q.resolve(ctx, p, approved); err != nil {
+		return err
+	}
+	if q.node.Action != nil || q.review {
+		return nil
+	}
+	var err error
+	p.reasons, err = q.checkLimits(ctx, nil, false)
+	return err
+}
+
+// checkEvidence demands that every claim names a source that the run has (R27).
+func (q *call) checkEvidence(step *record.Step, req gate.SettleRequest) error {
+	if !q.worker.Charter.Evidence {
+		return nil
+	}
+	if len(step.Evidence) == 0 {
+		return &fault{class: outerloop.ClassInvalidOutput, cause: "no evidence is given, the charter requires it"}
+	}
+	for _, e := range step.Evidence {
+		if !q.hasSource(step, req, e.Source) {
+			return &fault{class: outerloop.ClassInvalidOutput, cause: fmt.Sprintf(
+				"claim %q names the source %q, which this step does not have: it must be input.FIELD, facts.NAME, steps.NAME, event or action:ENTRY", e.Claim, e.Source)}
+		}
+	}
+	return nil
+}
+
+func (q *call) hasSource(step *record.Step, req gate.SettleRequest, source string) bool {
+	head, rest, _ := strings.Cut(source, ".")
+	switch {
+	case head == "input":
+		return rest == "" || hasPath(q.work, rest)
+	case head == "facts":
+		name, _, _ := strings.Cut(rest, ".")
+		_, known := q.facts[name]
+		return known
+	case head == "event":
+		return true
+	case head == "steps":
+		for _, d := range q.node.Needs {
+			if d.Node.Path == rest || d.Node.Name == rest {
+				return true
+			}
+		}
+		return false
+	}
+	entry, isAction := strings.CutPrefix(source, "action:")
+	if !isAction || step.Entry != entry {
+		return false
+	}
+	return true
+}
+
+// hasPath tells whether a value has the field at a dotted path; what lies in a
+// list is not followed.
+func hasPath(value any, path string) bool {
+	for _, name := range strings.Split(path, ".") {
+		name, _, _ = strings.Cut(name, "[")
+		fields, ok := value.(map[string]any)
+		if !ok {
+			_, isList := value.([]any)
+			return isList
+		}
+		if value, ok = fields[name]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// checkAccept applies the conditions of completed work (R48). Of an action they
+// come too late for another try.
+func (q *call) checkAccept(ctx context.Context, rules []loop.AcceptRule, work *after) error {
+	for _, rule := range rules {
+		holds, text, err := q.truth(ctx, rule.Rule, q.index, work)
+		if err != nil {
+			return asInvalid(err)
+		}
+		if holds {
+			continue
+		}
+		say, err := q.text(ctx, rule.Say, q.index, work, text)
+		if err != nil {
+			say = text
+		}
+		return &fault{class: outerloop.ClassInvalidOutput, cause: "not accepted: " + say + " (" + text + ")", final: q.node.Action != nil}
+	}
+	return nil
+}
+
+// asInvalid words a rule over the output that could not be computed as a fault of the output.
+func asInvalid(err error) error {
+	if f, ok := faultOf(err); ok {
+		f.class, f.final = outerloop.ClassInvalidOutput, false
+		return f
+	}
+	return err
+}
+
+// askForWork collects every reason why a person must look at finished work, and
+// makes one request of them.
+func (q *call) askForWork(ctx context.Context, step *record.Step, work *after, reasons []string) error {
+	need := approvalNeeded{reasons: append([]string(nil), reasons...)}
+	for _, e := range q.worker.Escalate {
+		holds, text, err := q.truth(ctx, e.Rule, q.index, work)
+		if err != nil {
+			return asInvalid(err)
+		}
+		if holds {
+			say, err := q.text(ctx, e.Say, q.index, work, text)
+			if err != nil {
+				say = text
+			}
+			need.reasons, need.approvers = append(need.reasons, say), append(need.approvers, e.To)
+		}
+	}
+	if why := q.distrust(step); why != "" {
+		if q.node.Backup != nil && !step.Backup && step.Confidence == outerloop.ConfidenceLow {
+			return &fault{class: outerloop.ClassInvalidOutput, final: true, cause: why}
+		}
+		need.reasons = append(need.reasons, why)
+	}
+	declared, err := q.declaredReason(ctx, work)
+	if err != nil {
+		return asInvalid(err)
+	}
+	if declared != "" {
+		need.reasons = append(need.reasons, declared)
+	}
+	if len(need.reasons) == 0 {
+		return nil
+	}
+	content := step.Output
+	if q.review {
+		content = q.steps[address(q.node, q.index)].Output
+	}
+	if need.content, err = q.c.raw(ctx, content); err != nil {
+		return err
+	}
+	need.hash = content.Hash
+	return q.needApproval(ctx, need, work)
+}
+
+// distrust tells why the confidence is too low for the worker's risk (R45). A
+// worker without a model that states none is sure.
+func (q *call) distrust(step *record.Step) string {
+	confidence := step.Confidence
+	author := q.node.Worker
+	if q.node.Kind == loop.KindRoute || author == nil || step.Backup {
+		author = q.worker
+	}
+	if confidence == "" {
+		confidence = outerloop.ConfidenceHigh
+		if author.Charter.Kind == charter.KindAgent {
+			confidence = outerloop.ConfidenceLow
+		}
+	}
+	table := registry.DefaultConfidence()
+	if q.def.Project != nil {
+		table = q.def.Project.Confidence
+	}
+	most := passes(table, confidence, q.node.Review != nil)
+	if author.Charter.Risk == "" || most != "" && author.Charter.Risk.AtMost(most) {
+		return ""
+	}
+	return fmt.Sprintf("confidence %s at risk %s: %s", confidence, author.Charter.Risk, step.Because)
+}
+
+func passes(t registry.Confidence, c outerloop.Confidence, reviewed bool) charter.Risk {
+	switch {
+	case c == outerloop.ConfidenceHigh && reviewed:
+		return t.HighReviewed
+	case c == outerloop.ConfidenceHigh:
+		return t.High
+	case c == outerloop.ConfidenceMedium && reviewed:
+		return t.MediumReviewed
+	case c == outerloop.ConfidenceMedium:
+		return t.Medium
+	case reviewed:
+		return t.LowReviewed
+	}
+	return t.Low
+}

@@ -1,0 +1,185 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/outerloop-dev/outerloop"
+	"github.com/outerloop-dev/outerloop/pkg/coordinator/protocol"
+	"github.com/outerloop-dev/outerloop/pkg/coordinator/record"
+	"github.com/outerloop-dev/outerloop/pkg/gate"
+	"github.com/outerloop-dev/outerloop/pkg/registry"
+	"github.com/outerloop-dev/outerloop/pkg/store"
+)
+
+// ending is how a step is about to be settled.
+type ending struct {
+	outcome outerloop.Outcome
+	// work is what it put out, where its facts and events are to be written.
+	work *after
+	// rule, by and input go into the log.
+	rule, by, input string
+	// run is the operation on the run that goes with it; nil: it is checked.
+	run *store.Op
+	// more goes into the same write.
+	more []store.Op
+}
+
+// conclude settles the step with all that belongs to it in one write: the
+// answer for the machine, what the next block needs, facts and events. Where
+// the next block cannot begin, the same write blocks the run.
+func (q *delivered) conclude(ctx context.Context, step *record.Step, end ending) (gate.Verdict, error) {
+	now := q.c.now()
+	verdict := protocol.Settle(step, end.outcome, now, gate.Note{})
+	step.Note(record.Entry{
+		At: now, Kind: "settled", Worker: step.Worker, Rule: end.rule, Outcome: string(end.outcome), Input: end.input,
+		Output: step.Output.Hash, Ms: now.Sub(step.Started).Milliseconds(), By: end.by,
+	})
+	q.steps[q.at] = step
+	effects, err := q.effects(ctx, step, end)
+	if err != nil {
+		return gate.Verdict{}, err
+	}
+	note, blocks, err := q.answerNext(ctx, q.Next, q.index)
+	var halt *haltError
+	var short *joinError
+	if errors.As(err, &halt) || errors.As(err, &short) {
+		return q.concludeBlocked(ctx, step, append(effects, end.more...), err)
+	}
+	if err != nil {
+		return gate.Verdict{}, err
+	}
+	verdict.Note = merged(verdict.Note, note)
+	step.LastVerdict = &verdict
+	runOp := q.checkRun()
+	if end.run != nil {
+		runOp = *end.run
+	}
+	ops := append([]store.Op{step.Put(), runOp}, blocks...)
+	ops = append(append(ops, effects...), end.more...)
+	if err := q.c.write(ctx, ops...); err != nil {
+		return gate.Verdict{}, fmt.Errorf("settling: %w", err)
+	}
+	return verdict, nil
+}
+
+// concludeBlocked settles the step although the run cannot go on after it.
+func (q *delivered) concludeBlocked(ctx context.Context, step *record.Step, more []store.Op, cause error) (gate.Verdict, error) {
+	ops, exc, err := q.halt(ctx, cause)
+	if err != nil {
+		return gate.Verdict{}, err
+	}
+	ops = append(append([]store.Op{step.Put()}, ops...), more...)
+	if err := q.c.write(ctx, ops...); err != nil {
+		return gate.Verdict{}, fmt.Errorf("settling: %w", err)
+	}
+	q.c.alert(ctx, exc, q.def)
+	return gate.Verdict{Error: outerloop.ErrorHalt, Cause: cut(exc.Cause, causeLimit)}, nil
+}
+
+// effects are the facts and events that are written with a step's completion,
+// never for a substitute (R11, R23). Of a reviewed step they come with its review.
+func (q *delivered) effects(ctx context.Context, step *record.Step, end ending) ([]store.Op, error) {
+	last := q.review || q.node.Review == nil
+	if end.outcome != outerloop.OutcomeCompleted || end.work == nil || !last {
+		return nil, nil
+	}
+	var ops []store.Op
+	for i := range q.node.Writes {
+		w := &q.node.Writes[i]
+		name, err := q.text(ctx, w.Fact, q.index, end.work, "")
+		if err != nil {
+			return nil, err
+		}
+		value, err := q.tree(ctx, w.Value, q.index, end.work)
+		if err != nil {
+			return nil, err
+		}
+		if w.Schema != nil {
+			if faults := w.Schema.CheckValue(value); len(faults) > 0 {
+				return nil, &fault{class: outerloop.ClassInvalidOutput, cause: "fact " + name + ": " + join(faultTexts(faults))}
+			}
+		}
+		op, err := q.writeFact(ctx, step, name, value)
+		if err != nil {
+			return nil, err
+		}
+		ops = append(ops, op)
+	}
+	event, err := q.emission(ctx, step, end.work)
+	if err != nil || event == nil {
+		return ops, err
+	}
+	return append(ops, *event), nil
+}
+
+// writeFact puts a new version of a fact. A fact that the step read must stand
+// as it was read; one that the charter does not name is not written (R25).
+func (q *delivered) writeFact(ctx context.Context, step *record.Step, name string, value any) (store.Op, error) {
+	if q.node.Worker != nil && !mayWrite(q.node.Worker.Charter.Writes, name) {
+		return store.Op{}, &fault{class: outerloop.ClassRefused, final: true, cause: fmt.Sprintf("worker %s may not write fact %s", q.node.Worker.Charter.Worker, name)}
+	}
+	fact, err := one(ctx, q.c, record.FactKey(name), record.DecodeFact)
+	if err != nil {
+		return store.Op{}, fmt.Errorf("reading fact %s: %w", name, err)
+	}
+	if fact == nil {
+		fact = &record.Fact{Name: name}
+	}
+	reader := q.steps[address(q.node, q.index)]
+	if reader == nil {
+		reader = step
+	}
+	if read, known := reader.Facts[name]; known && read != fact.Stored {
+		return store.Op{}, &fault{class: outerloop.ClassConflict, cause: fmt.Sprintf("fact %s has changed since it was read (version %d, now %d)", name, read, fact.Stored)}
+	}
+	if fact.Value, err = q.c.keep(ctx, value); err != nil {
+		return store.Op{}, err
+	}
+	fact.At, fact.Run, fact.Step, fact.ApprovedBy = q.c.now(), q.run.ID, q.Step, approvedBy(step)
+	return fact.Put(), nil
+}
+
+// mayWrite tells whether a charter that lists facts allows one; a loop may write
+// with a worker whose charter lists none only what the loop itself declares.
+func mayWrite(declared []string, name string) bool {
+	for _, d := range declared {
+		if registry.Fits(d, name) {
+			return true
+		}
+	}
+	return len(declared) == 0
+}
+
+func (q *delivered) emission(ctx context.Context, step *record.Step, work *after) (*store.Op, error) {
+	emit := q.node.Emit
+	if emit == nil {
+		return nil, nil
+	}
+	var data any
+	if emit.Data != nil {
+		var err error
+		if data, err = q.tree(ctx, emit.Data, q.index, work); err != nil {
+			return nil, err
+		}
+	}
+	raw, err := canonical(data)
+	if err != nil {
+		return nil, err
+	}
+	if emit.Schema != nil {
+		if _, faults := emit.Schema.Check(raw); len(faults) > 0 {
+			return nil, &fault{class: outerloop.ClassInvalidOutput, cause: "event " + emit.Event + ": " + join(faultTexts(faults))}
+		}
+	}
+	event := record.Event{
+		ID:   record.ShortID("event", q.run.ID, string(q.at), fmt.Sprint(step.Visit)),
+		Name: emit.Event, Data: raw, Run: q.run.ID, Step: q.Step, At: q.c.now(),
+	}
+	op := event.Create()
+	return &op, nil
+}
+
+// checkRun demands that the run is in progress and of the generation that was read.
+func (v *view) checkRun() store.Op { return record.CheckRun(v.run.ID, v.run.Gen) }

@@ -1,0 +1,125 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/outerloop-dev/outerloop"
+	"github.com/outerloop-dev/outerloop/pkg/charter"
+	"github.com/outerloop-dev/outerloop/pkg/coordinator/record"
+	"github.com/outerloop-dev/outerloop/pkg/loop"
+)
+
+// errNewVisit says that a decision of an older generation must not bind: the
+// step gets a new visit and with it a new request.
+var errNewVisit = errors.New("a new visit is needed")
+
+// resolveAction computes an action's key and resource and tells whether a
+// person must approve it first (R46): the resolved input is what is approved.
+func (q *call) resolveAction(ctx context.Context, p *prepared, approval *record.Approval) error {
+	action := q.node.Action
+	var err error
+	if p.key, err = q.actionKey(ctx, action); err != nil {
+		return err
+	}
+	p.entry = outerloop.ActionEntry(p.key, action.Declared.Name)
+	if len(p.entry) > record.MaxEntry {
+		return &fault{class: outerloop.ClassMissingInput, final: true, cause: fmt.Sprintf("action key is %d bytes long, at most %d are possible", len(p.entry), record.MaxEntry)}
+	}
+	if action.Resource != nil {
+		if p.resource, err = q.text(ctx, action.Resource, q.index, nil, ""); err != nil {
+			return err
+		}
+	}
+	if why := onlyProposed(q.worker.Charter, action); why != "" {
+		return &atDoor{outcome: outerloop.OutcomeProposed, reason: why}
+	}
+	if approval != nil {
+		return q.standing(p, approval)
+	}
+	if err := q.actionReasons(ctx, p); err != nil {
+		return err
+	}
+	if len(p.reasons) == 0 {
+		return nil
+	}
+	return q.needApproval(ctx, approvalNeeded{content: p.raw, hash: p.hash, action: true, reasons: p.reasons, entry: p.entry}, nil)
+}
+
+// standing tells what an approval that exists already means for the input as it
+// is resolved now.
+func (q *call) standing(p *prepared, approval *record.Approval) error {
+	switch {
+	case approval.Decision == record.DecisionApproved && approval.Hash == p.hash:
+		p.reasons = nil
+		return nil
+	case approval.Decided() && approval.Decision != record.DecisionApproved && approval.Gen < q.run.Gen:
+		return errNewVisit
+	case approval.Hash != p.hash:
+		return &fault{class: outerloop.ClassConflict, final: true, cause: fmt.Sprintf(
+			"approval %s is of input %s, the step now resolves to %s", approval.ID, approval.Hash, p.hash)}
+	case !approval.Decided():
+		return &approvalNeeded{content: p.raw, hash: p.hash, action: true, again: approval}
+	}
+	return &fault{class: outerloop.ClassRefused, final: true, cause: declined(approval)}
+}
+
+// actionKey is the declared key, else subject and item key.
+func (q *call) actionKey(ctx context.Context, action *loop.ActionRule) (string, error) {
+	if action.Key != nil {
+		return q.text(ctx, action.Key, q.index, nil, "")
+	}
+	parts := []string{q.run.Subject}
+	for _, block := range enclosing(q.node) {
+		parts = append(parts, q.itemKey(ctx, block, q.index))
+	}
+	return strings.Join(parts, "/"), nil
+}
+
+// onlyProposed tells why an action is stored and not done (R42, R43).
+func onlyProposed(c *charter.Charter, action *loop.ActionRule) string {
+	switch {
+	case c.Authority == charter.AuthorityRecommend:
+		return fmt.Sprintf("worker %s may only recommend", c.Worker)
+	case !action.Stage.AtLeast(charter.StageApproval):
+		return fmt.Sprintf("action %s is in stage %s", action.Declared.Name, action.Stage)
+	}
+	return ""
+}
+
+// actionReasons adds why a person must approve before the action.
+func (q *call) actionReasons(ctx context.Context, p *prepared) error {
+	action := q.node.Action
+	switch {
+	case action.Stage == charter.StageApproval:
+		p.reasons = append(p.reasons, fmt.Sprintf("every %s asks (stage approval)", action.Declared.Name))
+	case q.worker.Charter.Authority == charter.AuthorityPrepare:
+		p.reasons = append(p.reasons, fmt.Sprintf("worker %s only prepares", q.worker.Charter.Worker))
+	}
+	reason, err := q.declaredReason(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if reason != "" {
+		p.reasons = append(p.reasons, reason)
+	}
+	return nil
+}
+
+// declaredReason is the reason of the step's own `approval`, empty when it does not ask.
+func (q *delivered) declaredReason(ctx context.Context, work *after) (string, error) {
+	rule := q.node.Approval
+	if rule == nil || !rule.Declared {
+		return "", nil
+	}
+	if rule.When == nil {
+		return "declared: always", nil
+	}
+	yes, text, err := q.truth(ctx, rule.When, q.index, work)
+	if err != nil || !yes {
+		return "", err
+	}
+	return text, nil
+}

@@ -1,0 +1,84 @@
+package coordinator
+
+import (
+	"fmt"
+
+	"github.com/outerloop-dev/outerloop"
+	"github.com/outerloop-dev/outerloop/pkg/charter"
+	"github.com/outerloop-dev/outerloop/pkg/coordinator/record"
+	"github.com/outerloop-dev/outerloop/pkg/store"
+)
+
+const (
+	// tokenBytes is how few bytes a token may stand for when a cost is estimated from above.
+	tokenBytes = 3
+	million    = 1_000_000
+)
+
+// estimate is the most that an attempt of the worker may cost, in micro-units:
+// what its model may write in all its calls, and what it reads. Workers without
+// a model cost nothing.
+func (q *call) estimate(inputBytes int) int64 {
+	agent := q.worker.Charter.Agent
+	if q.worker.Charter.Kind != charter.KindAgent || agent == nil || q.def.Project == nil {
+		return 0
+	}
+	for _, m := range q.def.Project.Models {
+		if m.Name != agent.Model {
+			continue
+		}
+		calls := int64(agent.MaxCalls) + 1
+		written := int64(agent.MaxTokens)
+		read := int64(inputBytes+len(q.worker.Prompt)+len(q.worker.Document))/tokenBytes + (calls-1)*written
+		return calls * (written*m.Price.Output.Micro + read*m.Price.Input.Micro) / million
+	}
+	return 0
+}
+
+// reserve gives the attempt its money and takes the dead attempt's over, in
+// one operation on the run; nil: no money is involved. exhausted: the run has
+// not enough left.
+func (q *call) reserve(step *record.Step, previous string) (op *store.Op, exhausted bool) {
+	need, held := q.estimate(step.Input.Size), step.Reserved
+	if need == 0 && held == 0 {
+		return nil, false
+	}
+	if q.run.Numbers[record.RunLeft]+held < need {
+		return nil, true
+	}
+	deltas := map[string]int64{record.RunLeft: held - need}
+	where := append(record.OpenAt(q.run.Gen), store.AtLeast(record.RunLeft, need-held))
+	if need > 0 {
+		deltas[record.Reservation(q.attempt)] = need
+	}
+	step.Reserved = need
+	add := store.Add(record.RunKey(q.run.ID), deltas, where...)
+	if held > 0 {
+		add = add.Dropping(record.Reservation(previous))
+	}
+	return &add, false
+}
+
+func (q *call) noMoney() *fault {
+	return &fault{
+		class: outerloop.ClassRefused, final: true, ask: true,
+		cause: fmt.Sprintf("the budget has %.2f left, the next attempt may cost %.2f",
+			float64(q.run.Numbers[record.RunLeft])/micro, float64(q.estimate(0))/micro),
+	}
+}
+
+// spend is the run's part of a write that ends an attempt: its reservation
+// comes back, its cost is spent, overshoot included. Without money it checks the run.
+func (q *call) spend(step *record.Step, cost int64) store.Op {
+	held := step.Reserved
+	step.Reserved = 0
+	step.Cost += cost
+	if held == 0 && cost == 0 {
+		return q.checkRun()
+	}
+	op := store.Add(record.RunKey(q.run.ID), map[string]int64{record.RunLeft: held - cost, record.RunSpent: cost}, record.OpenAt(q.run.Gen)...)
+	if held > 0 {
+		op = op.Dropping(record.Reservation(q.attempt))
+	}
+	return op
+}

@@ -1,0 +1,301 @@
+package coordinator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/outerloop-dev/outerloop"
+	"github.com/outerloop-dev/outerloop/pkg/charter"
+	"github.com/outerloop-dev/outerloop/pkg/coordinator/record"
+	"github.com/outerloop-dev/outerloop/pkg/loop"
+	"github.com/outerloop-dev/outerloop/pkg/store"
+)
+
+// prepared is what an attempt gets, as it was resolved from the records.
+type prepared struct {
+	raw   json.RawMessage
+	hash  string
+	facts map[string]json.RawMessage
+	// versions are of the facts read.
+	versions map[string]int64
+	files    map[string]string
+	// reasons are why a person must look, asked or not yet.
+	reasons []string
+	// entry, key and resource are of the step's action.
+	entry, key, resource string
+	// pruned is how many bytes of others' outputs the step was not given.
+	pruned int
+}
+
+// fault is a failure found by the gate itself.
+type fault struct {
+	class outerloop.Class
+	cause string
+	// final: no retry helps. ask: a person must look, whatever the rule says.
+	final, ask bool
+	to         string
+}
+
+// Error is the cause.
+func (f *fault) Error() string { return string(f.class) + ": " + f.cause }
+
+// due tells for lack of what the step is not needed, if it is not.
+func (q *delivered) due(ctx context.Context) (missing, reason string, err error) {
+	if q.review {
+		author := q.steps[address(q.node, q.index)]
+		switch {
+		case author == nil || author.State != outerloop.StepSettled:
+			return "", "", fmt.Errorf("%s %w", q.node.Path, errNotSettled)
+		case author.Outcome != outerloop.OutcomeCompleted:
+			return q.node.Path, fmt.Sprintf("needs %s, which ended %s", q.node.Path, author.Outcome), nil
+		}
+		return "", "", nil
+	}
+	for p := q.node.Parent; p != nil; p = p.Parent {
+		if p.Kind == loop.KindBranches && (p.When != nil || len(p.Needs) > 0) {
+			if missing, reason, err = q.unneeded(ctx, p, q.index); err != nil || reason != "" {
+				return missing, reason, err
+			}
+		}
+	}
+	return q.lacking(ctx, q.node, q.index)
+}
+
+// readFacts reads the facts that the step declares. A fact that is absent or
+// too old is a missing input.
+func (q *delivered) readFacts(ctx context.Context, p *prepared) error {
+	if len(q.node.Reads) == 0 {
+		return nil
+	}
+	names := make([]string, len(q.node.Reads))
+	keys := make([]store.Key, len(q.node.Reads))
+	for i, read := range q.node.Reads {
+		name, err := q.text(ctx, read.Fact, q.index, nil, "")
+		if err != nil {
+			return err
+		}
+		names[i], keys[i] = name, record.FactKey(name)
+	}
+	items, err := q.c.get(ctx, keys...)
+	if err != nil {
+		return fmt.Errorf("reading facts: %w", err)
+	}
+	q.facts = map[string]any{}
+	p.facts, p.versions = map[string]json.RawMessage{}, map[string]int64{}
+	for i, read := range q.node.Reads {
+		fact, err := record.DecodeFact(items[i])
+		if err != nil {
+			return err
+		}
+		if fact == nil {
+			return &fault{class: outerloop.ClassMissingInput, cause: fmt.Sprintf("fact %s is not there", names[i])}
+		}
+		if age := q.c.now().Sub(fact.At); read.Fresh > 0 && age > read.Fresh {
+			return &fault{class: outerloop.ClassMissingInput, cause: fmt.Sprintf("fact %s is %s old, at most %s is allowed", names[i], age.Round(time.Second), read.Fresh)}
+		}
+		raw, err := q.c.raw(ctx, fact.Value)
+		if err != nil {
+			return err
+		}
+		if q.facts[read.Name], err = parse("fact "+names[i], raw); err != nil {
+			return err
+		}
+		p.facts[read.Name], p.versions[names[i]] = raw, fact.Stored
+	}
+	return nil
+}
+
+// resolve computes what the worker gets and checks it against its charter: an
+// incomplete job is refused at the door (R22).
+func (q *call) resolve(ctx context.Context, p *prepared, approved *record.Approval) error {
+	value, err := q.inputValue(ctx, approved)
+	if err != nil {
+		return err
+	}
+	if p.raw, err = canonical(value); err != nil {
+		return err
+	}
+	checked, faults := q.worker.Input.Check(p.raw)
+	if len(faults) > 0 {
+		return &fault{class: outerloop.ClassMissingInput, final: true, cause: "input of " + q.worker.Charter.Worker + " is incomplete: " + join(faultTexts(faults))}
+	}
+	q.work, p.hash = checked, record.HashOf(p.raw)
+	if fields, ok := checked.(map[string]any); ok {
+		for _, f := range q.worker.Input.Type().Fields() {
+			if ref, isText := fields[f.Name].(string); f.Type.Format == "file" && isText {
+				if p.files == nil {
+					p.files = map[string]string{}
+				}
+				p.files[f.Name] = ref
+			}
+		}
+	}
+	return nil
+}
+
+func (q *call) inputValue(ctx context.Context, approved *record.Approval) (any, error) {
+	switch s := q.step(); {
+	case approved != nil && approved.Action:
+		return q.c.value(ctx, approved.Content)
+	case s != nil && !s.Override.IsZero():
+		return q.c.value(ctx, s.Override)
+	}
+	var value any = map[string]any{}
+	tree, work := q.node.Input, (*after)(nil)
+	if q.review {
+		author, err := q.authorWork(ctx)
+		if err != nil {
+			return nil, err
+		}
+		tree, work = q.node.Review.Input, author
+	}
+	if tree != nil {
+		var err error
+		if value, err = q.tree(ctx, tree, q.index, work); err != nil {
+			return nil, err
+		}
+	}
+	return q.simplified(ctx, value)
+}
+
+// simplified replaces the fields that the failure rule names for further tries (R29).
+func (q *call) simplified(ctx context.Context, value any) (any, error) {
+	fields, isMap := value.(map[string]any)
+	if q.step() == nil || q.node.Failure == nil || !isMap {
+		return value, nil
+	}
+	for _, retry := range q.node.Failure.Retry {
+		if len(retry.Fields) == 0 || !failedBy(q.step(), retry.Class) {
+			continue
+		}
+		changed := make(map[string]any, len(fields))
+		for name, v := range fields {
+			changed[name] = v
+		}
+		for _, field := range retry.Fields {
+			v, err := q.tree(ctx, field.Tree, q.index, nil)
+			if err != nil {
+				return nil, err
+			}
+			changed[field.Name] = v
+		}
+		fields = changed
+	}
+	return fields, nil
+}
+
+func failedBy(s *record.Step, class outerloop.Class) bool {
+	if class == outerloop.ClassAny {
+		return len(s.Tries.Failed) > 0
+	}
+	return s.Tries.Failed[class] > 0
+}
+
+// authorWork is what the reviewed step put out.
+func (q *delivered) authorWork(ctx context.Context) (*after, error) {
+	author := q.steps[address(q.node, q.index)]
+	output, err := q.c.value(ctx, author.Output)
+	if err != nil {
+		return nil, fmt.Errorf("reading the reviewed output: %w", err)
+	}
+	return workOf(author, output), nil
+}
+
+func workOf(s *record.Step, output any) *after {
+	return &after{output: output, confidence: optional(string(s.Confidence)), evidence: s.Evidence, unresolved: s.Unresolved}
+}
+
+// limits are the step's own and the charter's of the worker that does it. A
+// reviewer and a backup have their own charter's.
+func (q *call) limits() []loop.LimitRule {
+	if q.review {
+		return q.worker.Limits
+	}
+	if q.worker == q.node.Worker {
+		return q.node.Limits
+	}
+	var out []loop.LimitRule
+	for _, l := range q.node.Limits {
+		if !l.FromCharter {
+			out = append(out, l)
+		}
+	}
+	return append(out, q.worker.Limits...)
+}
+
+// checkLimits applies the hard limits that can be checked now (R44): before the
+// work those without its output, after it the others. The strictest wins; what
+// a person may pass is added to the reasons. passed: a person has passed them.
+func (q *call) checkLimits(ctx context.Context, work *after, passed bool) ([]string, error) {
+	var reasons []string
+	var escalated *fault
+	for _, l := range q.limits() {
+		if l.Before != (work == nil) {
+			continue
+		}
+		holds, text, err := q.truth(ctx, l.Rule, q.index, work)
+		if err != nil {
+			return nil, limitError(err, l)
+		}
+		if holds {
+			continue
+		}
+		say, err := q.text(ctx, l.Say, q.index, work, text)
+		if err != nil {
+			say = text
+		}
+		switch l.Otherwise {
+		case charter.OtherwiseRefuse:
+			return nil, &fault{class: outerloop.ClassRefused, cause: say, final: true}
+		case charter.OtherwiseEscalate:
+			escalated = &fault{class: outerloop.ClassRefused, cause: say, final: true, ask: true}
+		default:
+			reasons = append(reasons, say)
+		}
+	}
+	if passed {
+		return nil, nil
+	}
+	if escalated != nil {
+		return nil, escalated
+	}
+	return reasons, nil
+}
+
+// limitError refuses work whose limit cannot be computed: what is not known to
+// be within the limit is not.
+func limitError(err error, l loop.LimitRule) error {
+	var said *ruleError
+	if !errors.As(err, &said) {
+		return err
+	}
+	return &fault{class: outerloop.ClassRefused, final: true, cause: fmt.Sprintf("limit %s cannot be checked: %v", l.Rule.Source(), said)}
+}
+
+// faultOf turns what a rule of the loop said into a failure of the step; the
+// store's own errors stay what they are.
+func faultOf(err error) (*fault, bool) {
+	var f *fault
+	if errors.As(err, &f) {
+		return f, true
+	}
+	var said *ruleError
+	if errors.As(err, &said) {
+		return &fault{class: outerloop.ClassMissingInput, cause: said.Error(), final: true}, true
+	}
+	return nil, false
+}
+
+func join(list []string) string {
+	out := ""
+	for i, text := range list {
+		if i > 0 {
+			out += "; "
+		}
+		out += text
+	}
+	return out
+}

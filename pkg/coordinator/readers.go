@@ -1,0 +1,286 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sort"
+	"time"
+
+	"github.com/outerloop-dev/outerloop"
+	"github.com/outerloop-dev/outerloop/pkg/coordinator/record"
+	"github.com/outerloop-dev/outerloop/pkg/store"
+)
+
+// statusOf is what people see: an open run with an open request or question
+// awaits a person.
+func statusOf(r *record.Run) outerloop.Status {
+	if r.Open() && r.Numbers[record.RunAwaiting]+r.Numbers[record.RunQuestions] > 0 {
+		return outerloop.StatusAwaitingApproval
+	}
+	return r.Status
+}
+
+func momentOf(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}
+
+func (c *Coordinator) runView(ctx context.Context, r *record.Run) (RunView, error) {
+	out := RunView{
+		ID: r.ID, Loop: r.Loop, Version: r.Version, Status: statusOf(r), Subject: r.Subject, Reason: r.Reason,
+		Definition: r.Definition, StartedAt: momentOf(r.Started), EndedAt: momentOf(r.Ended), Deadline: momentOf(r.Deadline),
+		Counts: r.Counts, Waiting: []WaitView{},
+	}
+	if r.Cancelling {
+		out.Reason = "cancelling"
+	}
+	if !r.Output.IsZero() {
+		raw, err := c.raw(ctx, r.Output)
+		if err != nil {
+			return RunView{}, err
+		}
+		out.Output = raw
+	}
+	return out, nil
+}
+
+// observe goes through a run's steps once: counts, what waits, and each step
+// to visit, which may be nil.
+func (c *Coordinator) observe(ctx context.Context, r *record.Run, visit func(*record.Step)) (RunView, error) {
+	out, err := c.runView(ctx, r)
+	if err != nil {
+		return RunView{}, err
+	}
+	counts := map[string]int{}
+	err = c.each(ctx, store.Query{Part: record.RunKey(r.ID).Part, Prefix: record.StepsPrefix(""), Limit: 500}, func(item *store.Item) error {
+		step, err := record.DecodeStep(item)
+		if err != nil {
+			return err
+		}
+		counts[countName(step)]++
+		if visit != nil {
+			visit(step)
+		}
+		return c.waits(ctx, r, step, &out)
+	})
+	if err != nil {
+		return RunView{}, fmt.Errorf("reading the steps of %s: %w", r.ID, err)
+	}
+	out.Counts = counts
+	if r.Exception != "" && !hasWait(out.Waiting, r.Exception) {
+		err = c.waitsFor(ctx, r.Exception, &out)
+	}
+	return out, err
+}
+
+func hasWait(list []WaitView, id string) bool {
+	for _, w := range list {
+		if w.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Coordinator) waits(ctx context.Context, r *record.Run, s *record.Step, out *RunView) error {
+	if r.Status.Closed() || s.State == outerloop.StepSettled {
+		return nil
+	}
+	if s.State == outerloop.StepParked {
+		ap, err := one(ctx, c, record.ApprovalKey(s.Approval), record.DecodeApproval)
+		if err != nil || ap == nil || ap.Decided() || ap.Void {
+			return err
+		}
+		out.Waiting = append(out.Waiting, WaitView{Kind: "approval", ID: ap.ID, Step: s.Name, Since: ap.Since, ExpiresAt: momentOf(ap.Expires)})
+		return nil
+	}
+	if s.Exception == "" {
+		return nil
+	}
+	return c.waitsFor(ctx, s.Exception, out)
+}
+
+func (c *Coordinator) waitsFor(ctx context.Context, id string, out *RunView) error {
+	exc, err := one(ctx, c, record.ExceptionKey(id), record.DecodeException)
+	if err != nil || exc == nil || exc.Resolved() {
+		return err
+	}
+	out.Waiting = append(out.Waiting, WaitView{Kind: "exception", ID: exc.ID, Step: exc.Step, Since: exc.Since, ExpiresAt: out.Deadline})
+	return nil
+}
+
+// Run reads one run, with what waits in it. Error: ErrNoRun.
+func (c *Coordinator) Run(ctx context.Context, id string) (RunView, error) {
+	r, err := c.runOf(ctx, id)
+	if err != nil {
+		return RunView{}, err
+	}
+	return c.observe(ctx, r, nil)
+}
+
+// Show reads one run with all its steps, in the order of their paths. Error: ErrNoRun.
+func (c *Coordinator) Show(ctx context.Context, id string) (ShowView, error) {
+	r, err := c.runOf(ctx, id)
+	if err != nil {
+		return ShowView{}, err
+	}
+	out := ShowView{Steps: []StepView{}}
+	out.RunView, err = c.observe(ctx, r, func(s *record.Step) { out.Steps = append(out.Steps, stepView(s)) })
+	return out, err
+}
+
+func stepView(s *record.Step) StepView {
+	view := StepView{
+		Path: s.Name, Worker: s.Worker, Status: s.State, Attempts: s.Attempts, StartedAt: momentOf(s.Started),
+		EndedAt: momentOf(s.Ended), Outcome: s.Outcome, Reason: s.Reason,
+	}
+	if view.Reason == "" {
+		view.Reason = s.Cause
+	}
+	return view
+}
+
+// Runs lists runs, newest first: of closed ones with the counts they ended with.
+func (c *Coordinator) Runs(ctx context.Context, q RunsQuery) ([]RunView, error) {
+	limit := q.Limit
+	if limit <= 0 {
+		limit = 50
+	}
+	names := []string{q.Loop}
+	if q.Loop == "" {
+		names = nil
+		if err := c.eachLoop(ctx, func(name string) error { names = append(names, name); return nil }); err != nil {
+			return nil, err
+		}
+	}
+	var runs []*record.Run
+	for _, name := range names {
+		for _, open := range []bool{true, false} {
+			if q.Open && !open {
+				continue
+			}
+			page, err := c.cfg.Store.List(ctx, store.Query{
+				Index: store.ByList, Part: record.RunListPart(name, open), Descending: true, Limit: min(limit, 1000),
+			})
+			if err != nil {
+				return nil, fmt.Errorf("listing runs of %s: %w", name, err)
+			}
+			for i := range page.Items {
+				run, err := record.DecodeRun(&page.Items[i])
+				if err != nil {
+					return nil, err
+				}
+				runs = append(runs, run)
+			}
+		}
+	}
+	sort.SliceStable(runs, func(i, j int) bool { return runs[i].Started.After(runs[j].Started) })
+	out := []RunView{}
+	for _, r := range runs[:min(limit, len(runs))] {
+		view, err := c.listed(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, view)
+	}
+	return out, nil
+}
+
+func (c *Coordinator) listed(ctx context.Context, r *record.Run) (RunView, error) {
+	if r.Status.Closed() && r.Counts != nil {
+		return c.runView(ctx, r)
+	}
+	return c.observe(ctx, r, nil)
+}
+
+// Approvals lists what is undecided, oldest first, of one run or (empty) of all.
+func (c *Coordinator) Approvals(ctx context.Context, run string) ([]ApprovalView, error) {
+	out := []ApprovalView{}
+	open := map[string]bool{}
+	err := c.each(ctx, store.Query{Index: store.ByList, Part: record.ApprovalsOpen}, func(item *store.Item) error {
+		ap, err := record.DecodeApproval(item)
+		if err != nil || ap.Decided() || run != "" && ap.Run != run {
+			return err
+		}
+		if _, known := open[ap.Run]; !known {
+			r, err := one(ctx, c, record.RunKey(ap.Run), record.DecodeRun)
+			if err != nil {
+				return err
+			}
+			open[ap.Run] = r != nil && !r.Status.Closed()
+		}
+		if !open[ap.Run] {
+			return nil
+		}
+		view, err := c.approvalView(ctx, ap)
+		out = append(out, view)
+		return err
+	})
+	return out, err
+}
+
+func (c *Coordinator) approvalView(ctx context.Context, ap *record.Approval) (ApprovalView, error) {
+	content, err := c.raw(ctx, ap.Content)
+	if err != nil {
+		return ApprovalView{}, err
+	}
+	return ApprovalView{
+		ID: ap.ID, Run: ap.Run, Step: ap.Step, Ask: ap.Ask, Reasons: ap.Reasons, Since: ap.Since.UTC(), ExpiresAt: ap.Expires.UTC(),
+		Approvers: ap.Approvers, Content: content, Decision: ap.Decision, By: ap.By, Reason: ap.Reason, At: momentOf(ap.At),
+	}, nil
+}
+
+// Approval reads one request, decided or not. Error: ErrNoApproval.
+func (c *Coordinator) Approval(ctx context.Context, id string) (ApprovalView, error) {
+	ap, err := one(ctx, c, record.ApprovalKey(id), record.DecodeApproval)
+	if err != nil {
+		return ApprovalView{}, err
+	}
+	if ap == nil {
+		return ApprovalView{}, fmt.Errorf("%s: %w", id, ErrNoApproval)
+	}
+	return c.approvalView(ctx, ap)
+}
+
+// Exceptions lists what is open, oldest first, of one run or (empty) of all.
+func (c *Coordinator) Exceptions(ctx context.Context, run string) ([]ExceptionView, error) {
+	out := []ExceptionView{}
+	err := c.each(ctx, store.Query{Index: store.ByList, Part: record.ExceptionsOpen}, func(item *store.Item) error {
+		exc, err := record.DecodeException(item)
+		if err == nil && !exc.Resolved() && (run == "" || exc.Run == run) {
+			out = append(out, exceptionView(exc))
+		}
+		return err
+	})
+	return out, err
+}
+
+// Exception reads one exception, resolved or not. Error: ErrNoException.
+func (c *Coordinator) Exception(ctx context.Context, id string) (ExceptionView, error) {
+	exc, err := one(ctx, c, record.ExceptionKey(id), record.DecodeException)
+	if err != nil {
+		return ExceptionView{}, err
+	}
+	if exc == nil {
+		return ExceptionView{}, fmt.Errorf("%s: %w", id, ErrNoException)
+	}
+	return exceptionView(exc), nil
+}
+
+func exceptionView(e *record.Exception) ExceptionView {
+	status := "open"
+	if e.Resolved() {
+		status = "resolved"
+	}
+	return ExceptionView{
+		ID: e.ID, Run: e.Run, Loop: e.Loop, Step: e.Step, Cause: e.Cause, Class: e.Class, Detail: e.Detail, Tried: e.Tried,
+		State: e.State, Needed: e.Needed, Ways: e.Ways, Owner: e.Owner, Since: e.Since.UTC(), Status: status,
+		Resolution: e.Resolution, By: e.By, Reason: e.Reason, At: momentOf(e.At), Entry: e.Entry,
+	}
+}
+
+var errEnough = errors.New("enough")

@@ -1,0 +1,100 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/outerloop-dev/outerloop/pkg/coordinator/record"
+	"github.com/outerloop-dev/outerloop/pkg/store"
+)
+
+// Log is every decision about a run and its steps, earlier visits and late
+// results included, in the order of time (R53). Error: ErrNoRun.
+func (c *Coordinator) Log(ctx context.Context, id string) ([]LogView, error) {
+	r, err := c.runOf(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	out := entries(r, "", r.Log)
+	part := record.RunKey(id).Part
+	seen := map[string]bool{}
+	for _, prefix := range []string{record.VisitsPrefix(), record.StepsPrefix("")} {
+		err := c.each(ctx, store.Query{Part: part, Prefix: prefix, Limit: 500}, func(item *store.Item) error {
+			step, err := record.DecodeStep(item)
+			if err != nil {
+				return err
+			}
+			for _, e := range entries(r, step.Name, step.Log) { // a later visit carries the log of the one before
+				if key := e.Step + e.At.String() + e.Kind + e.Rule; !seen[key] {
+					seen[key] = true
+					out = append(out, e)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("reading the log of %s: %w", id, err)
+		}
+	}
+	err = c.each(ctx, store.Query{Part: part, Prefix: record.LatePrefix}, func(item *store.Item) error {
+		late, err := record.DecodeLate(item)
+		if err == nil {
+			out = append(out, LogView{At: late.At, Run: id, Step: late.Step, Worker: late.Worker, Kind: "late", Rule: late.Reason})
+		}
+		return err
+	})
+	sort.SliceStable(out, func(i, j int) bool { return out[i].At.Before(out[j].At) })
+	for i := range out {
+		out[i].ID = fmt.Sprintf("%s/%d", id, i+1)
+	}
+	return out, err
+}
+
+func entries(r *record.Run, step string, list []record.Entry) []LogView {
+	out := make([]LogView, 0, len(list))
+	for _, e := range list {
+		out = append(out, LogView{
+			At: e.At.UTC(), Run: r.ID, Step: step, Worker: e.Worker, Kind: e.Kind, Rule: e.Rule, Outcome: e.Outcome,
+			Input: e.Input, Output: e.Output, Ms: e.Ms, By: e.By,
+		})
+	}
+	return out
+}
+
+// actionsListed bounds a listing of actions.
+const actionsListed = 1000
+
+// Actions searches the action log of all loops for entries that begin with a
+// key, in the order of the entries: at most 1,000. An empty key lists all.
+func (c *Coordinator) Actions(ctx context.Context, key string) ([]ActionView, error) {
+	out := []ActionView{}
+	err := c.eachLoop(ctx, func(name string) error {
+		q := store.Query{Index: store.ByList, Part: record.ActionListPart(name), Prefix: key}
+		return c.each(ctx, q, func(item *store.Item) error {
+			a, err := record.DecodeAction(item)
+			if err != nil {
+				return err
+			}
+			if out = append(out, actionView(a)); len(out) >= actionsListed {
+				return errEnough
+			}
+			return nil
+		})
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	slices.SortStableFunc(out, func(a, b ActionView) int { return strings.Compare(a.ID, b.ID) })
+	return out, err
+}
+
+func actionView(a *record.Action) ActionView {
+	return ActionView{
+		ID: a.Entry, Loop: a.Loop, Run: a.Run, Step: a.Step, Worker: a.Worker, State: string(a.State), ProviderKey: a.ProviderKey,
+		PayloadHash: a.Hash, Result: a.Result, Reason: a.Reason, BegunAt: a.Begun.UTC(), EndedAt: momentOf(a.Ended), Calls: a.Fence,
+	}
+}

@@ -1,0 +1,339 @@
+package coordinator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/outerloop-dev/outerloop"
+	"github.com/outerloop-dev/outerloop/pkg/coordinator/protocol"
+	"github.com/outerloop-dev/outerloop/pkg/coordinator/record"
+	"github.com/outerloop-dev/outerloop/pkg/gate"
+	"github.com/outerloop-dev/outerloop/pkg/loop"
+	"github.com/outerloop-dev/outerloop/pkg/store"
+)
+
+// Resolve records a person's answer to an exception and lets the run go on, or
+// ends it (R39). The first answer wins; a later one is told whose it was
+// (*DecidedError). Errors: ErrNoException, ErrDecided, ErrRunClosed,
+// ErrNotPossible, *InputError.
+func (c *Coordinator) Resolve(ctx context.Context, req ResolveRequest) (ExceptionView, error) {
+	if req.By == "" {
+		return ExceptionView{}, &InputError{What: "resolution", Faults: []string{"by whom?"}}
+	}
+	exc, err := deciding(ctx, c, "resolving "+req.Exception, func(ctx context.Context) (*record.Exception, error) {
+		return c.resolve(ctx, req)
+	})
+	if err != nil {
+		return ExceptionView{}, err
+	}
+	if err := c.afterResolve(ctx, exc); err != nil {
+		c.cfg.Log.Warn("resolution not carried out yet, the watch will", "exception", exc.ID, "err", err)
+	}
+	return exceptionView(exc), nil
+}
+
+// afterResolve tells the engine: the waiting state, the next generation's
+// execution, or the end.
+func (c *Coordinator) afterResolve(ctx context.Context, exc *record.Exception) error {
+	if exc.Resolution == WayClose {
+		return c.settleRun(ctx, exc.Run)
+	}
+	if exc.Blocks {
+		return c.startExecution(ctx, exc.Run)
+	}
+	return c.deliverException(ctx, exc)
+}
+
+// deliverException completes the token of the state that asked.
+func (c *Coordinator) deliverException(ctx context.Context, exc *record.Exception) error {
+	if !exc.Resolved() || exc.Token == "" || exc.Delivered {
+		return nil
+	}
+	verdict := gate.Verdict{Error: exc.Error, Cause: "resolved by " + exc.By}
+	if exc.Error == "" {
+		d, err := c.receive(ctx, gate.Delivery{Run: exc.Run, Gen: exc.Gen, Step: exc.Path, Item: exc.Item, Next: exc.Next})
+		if err != nil {
+			return err
+		}
+		out, err := d.recorded(ctx)
+		if err != nil {
+			return err
+		}
+		verdict = *out.Verdict
+	}
+	if err := c.complete(ctx, exc.Token, verdict); err != nil {
+		return err
+	}
+	exc.Delivered = true
+	if err := c.write(ctx, exc.Put()); err != nil && !errors.Is(err, store.ErrCondition) {
+		return fmt.Errorf("noting the delivery: %w", err)
+	}
+	return nil
+}
+
+func (c *Coordinator) resolve(ctx context.Context, req ResolveRequest) (*record.Exception, error) {
+	exc, err := one(ctx, c, record.ExceptionKey(req.Exception), record.DecodeException)
+	switch {
+	case err != nil:
+		return nil, err
+	case exc == nil:
+		return nil, ErrNoException
+	case exc.Resolved():
+		return nil, &DecidedError{ID: exc.ID, Decision: exc.Resolution, By: exc.By, At: exc.At}
+	case !slices.Contains(exc.Ways, req.Way):
+		return nil, fmt.Errorf("%s: only %v: %w", req.Way, exc.Ways, ErrNotPossible)
+	}
+	exc.Resolution, exc.By, exc.Reason, exc.At = req.Way, req.By, req.Reason, c.now()
+	if exc.Class == "duplicate" {
+		return exc, c.writeRecord(ctx, exc.Put(), &exc.Stored)
+	}
+	def, err := c.definitionOf(ctx, exc.Run)
+	if err != nil {
+		return nil, err
+	}
+	r := &resolution{req: req, exc: exc}
+	if r.delivered, err = c.exceptionSubject(ctx, def, exc); err != nil {
+		return nil, err
+	}
+	if r.run.Status.Closed() || r.run.Cancelling {
+		return nil, fmt.Errorf("run %s is %s: %w", r.run.ID, r.run.Status, ErrRunClosed)
+	}
+	if exc.Blocks && r.run.Status != outerloop.StatusBlocked || r.run.Exception != exc.ID && exc.Blocks {
+		return nil, fmt.Errorf("run %s is not blocked by this exception: %w", r.run.ID, ErrNotPossible)
+	}
+	return exc, r.carryOut(ctx)
+}
+
+func (c *Coordinator) writeRecord(ctx context.Context, op store.Op, version *int64) error {
+	if err := c.write(ctx, op); err != nil {
+		return err
+	}
+	*version++
+	return nil
+}
+
+// exceptionSubject reads what an exception is about: a step, a block, or the run alone.
+func (c *Coordinator) exceptionSubject(ctx context.Context, def *loop.Definition, exc *record.Exception) (*delivered, error) {
+	if exc.Path == "" {
+		v, err := c.look(ctx, exc.Run, def)
+		if err != nil {
+			return nil, err
+		}
+		return &delivered{view: v, Delivery: gate.Delivery{Run: exc.Run, Gen: exc.Gen}}, nil
+	}
+	return c.receive(ctx, gate.Delivery{Run: exc.Run, Gen: exc.Gen, Step: exc.Path, Item: itemOf(exc.Address), Next: exc.Next})
+}
+
+// resolution is one answer being carried out.
+type resolution struct {
+	*delivered
+	req ResolveRequest
+	exc *record.Exception
+	ops []store.Op
+}
+
+func (r *resolution) carryOut(ctx context.Context) error {
+	if err := r.sayOutcome(ctx); err != nil {
+		return err
+	}
+	run := *r.run
+	run.Numbers = cloneNumbers(run.Numbers)
+	run.Note(record.Entry{At: r.c.now(), Kind: "resolved", Rule: cut(r.exc.Cause, logText), Outcome: r.req.Way, By: r.req.By})
+	if !r.exc.Blocks {
+		run.Numbers[record.RunQuestions]--
+	}
+	if r.req.Way == WayClose {
+		r.c.closeRun(&run, outerloop.StatusFailed, "closed by "+r.req.By+reasonText(r.req.Reason))
+		r.exc.Delivered = true
+		return r.commit(ctx, run.Put(), r.exc.Put())
+	}
+	if r.exc.Blocks {
+		run.Status, run.Reason, run.Exception = outerloop.StatusInProgress, "", ""
+		run.Gen++
+	}
+	r.run = &run
+	r.Gen = run.Gen
+	if r.node == nil || r.node.Step == nil || r.node.Kind == loop.KindEach || r.node.Kind == loop.KindBranches || r.node.Kind == loop.KindSwitch {
+		return r.onBlock(ctx)
+	}
+	return r.onStep(ctx)
+}
+
+func reasonText(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + reason
+}
+
+func (r *resolution) commit(ctx context.Context, ops ...store.Op) error {
+	if err := r.c.write(ctx, append(ops, r.ops...)...); err != nil {
+		return err
+	}
+	r.exc.Stored++
+	return nil
+}
+
+// sayOutcome records what a person found out about an action of unknown outcome.
+func (r *resolution) sayOutcome(ctx context.Context) error {
+	if r.exc.Entry == "" || r.req.Way == WayClose && r.req.Outcome == "" {
+		return nil
+	}
+	if r.req.Outcome != string(gate.ActionDone) && r.req.Outcome != string(gate.ActionFailed) {
+		return &InputError{What: "resolution of " + r.exc.Entry, Faults: []string{"say what became of the action: done or failed"}}
+	}
+	a, err := one(ctx, r.c, record.ActionKey(r.run.Loop, r.exc.Entry), record.DecodeAction)
+	if err != nil {
+		return err
+	}
+	if a == nil || a.State != record.ActionUnknown {
+		return nil // its owner has reported after all
+	}
+	protocol.Reported(a, gate.ActionReport{Outcome: gate.ActionOutcome(r.req.Outcome), Result: r.req.Value, Reason: "said by " + r.req.By}, r.c.now())
+	r.ops = append(r.ops, a.Put())
+	return nil
+}
+
+// onBlock goes on after a join, a rule or the run's own end did not hold.
+func (r *resolution) onBlock(ctx context.Context) error {
+	switch {
+	case r.req.Way == WayRetry && r.node != nil:
+		if err := r.reopenMissing(ctx); err != nil {
+			return err
+		}
+	case r.req.Way == WaySkip && r.node != nil && r.node.Join != nil:
+		head := r.blockRecord(ctx, r.node, r.index)
+		head.Accepted = true
+		head.Note(record.Entry{At: r.c.now(), Kind: "accepted", By: r.req.By, Rule: cut(r.exc.Cause, logText)})
+		r.ops = append(r.ops, head.Put())
+	}
+	return r.commit(ctx, r.run.Put(), r.exc.Put())
+}
+
+// reopenBatch is how many steps one write reopens: each takes two operations, the run one.
+const reopenBatch = 10
+
+// reopenMissing gives the steps that made parts of a block missing a new visit,
+// while the run is blocked; the generation is raised after them.
+func (r *resolution) reopenMissing(ctx context.Context) error {
+	still := store.Check(record.RunKey(r.run.ID), store.Equal(record.RunOpen, 0), store.Equal(record.RunClosed, 0), store.Equal(record.RunGen, int64(r.run.Gen-1)))
+	ops := []store.Op{still}
+	q := store.Query{Part: record.RunKey(r.run.ID).Part, Prefix: record.StepsPrefix(address(r.node, r.index))}
+	err := r.c.each(ctx, q, func(item *store.Item) error {
+		step, err := record.DecodeStep(item)
+		if err != nil || step.State != outerloop.StepSettled {
+			return err
+		}
+		again := step.Outcome.Missing() || step.Outcome == outerloop.OutcomeNotNeeded && step.Missing != ""
+		if !again {
+			return nil
+		}
+		archive := step.Archive()
+		next := step.Clone()
+		protocol.Revisit(next, r.run.Gen)
+		next.Note(record.Entry{At: r.c.now(), Kind: "reopened", By: r.req.By})
+		if ops = append(ops, next.Put(), archive); len(ops) > 2*reopenBatch {
+			err = r.c.write(ctx, ops...)
+			ops = []store.Op{still}
+		}
+		return err
+	})
+	if err != nil || len(ops) == 1 {
+		return err
+	}
+	return r.c.write(ctx, ops...)
+}
+
+// onStep goes on with a step: again, edited, skipped or substituted.
+func (r *resolution) onStep(ctx context.Context) error {
+	step := r.record(ctx)
+	runOp := r.run.Put()
+	if step.State == outerloop.StepSettled {
+		r.exc.Error = ""
+		return r.commit(ctx, runOp, r.exc.Put())
+	}
+	switch r.req.Way {
+	case WayRetry, WayEdit:
+		return r.retry(ctx, step, runOp)
+	case WaySkip, WaySubstitute:
+		protocol.Release(step, r.run.Gen)
+		step.Reason, step.DecidedBy = "decided by "+r.req.By+reasonText(r.req.Reason), r.req.By
+		outcome := outerloop.OutcomeSkipped
+		if r.req.Way == WaySubstitute {
+			outcome = outerloop.OutcomeSubstituted
+			value, err := r.substitute(ctx)
+			if err != nil {
+				return err
+			}
+			step.Output = value
+		}
+		r.exc.Error = ""
+		_, err := r.conclude(ctx, step, ending{
+			outcome: outcome, rule: "resolved: " + r.req.Way, by: r.req.By, run: &runOp, more: append(r.ops, r.exc.Put()),
+		})
+		if err == nil {
+			r.exc.Stored++
+		}
+		return err
+	}
+	return fmt.Errorf("%s of %s: no action of it declares an undo: %w", r.req.Way, r.Step, ErrNotPossible)
+}
+
+// retry gives the step its tries anew, with another input where one is given.
+// What was approved was the old input: an edit opens a new visit, which asks again.
+func (r *resolution) retry(ctx context.Context, step *record.Step, runOp store.Op) error {
+	r.exc.Error = outerloop.ErrorAgain
+	if r.req.Way == WayEdit {
+		value, err := r.editedInput(ctx)
+		if err != nil {
+			return err
+		}
+		if step.Approval != "" {
+			r.ops = append(r.ops, step.Archive())
+			protocol.Revisit(step, r.run.Gen)
+		}
+		step.Override = value
+	}
+	protocol.Release(step, r.run.Gen)
+	step.Tries, step.GaveUp, step.Backup, step.Verified = record.Tries{}, nil, false, 0
+	step.Note(record.Entry{At: r.c.now(), Kind: "resolved", By: r.req.By, Outcome: r.req.Way})
+	return r.commit(ctx, step.Put(), runOp, r.exc.Put())
+}
+
+func (r *resolution) editedInput(ctx context.Context) (record.Value, error) {
+	primary, _ := r.workers()
+	if primary == nil || len(r.req.Value) == 0 {
+		return record.Value{}, &InputError{What: "resolution", Faults: []string{"edit needs the new input of the step"}}
+	}
+	value, faults := primary.Input.Check(r.req.Value)
+	if len(faults) > 0 {
+		return record.Value{}, &InputError{What: "edited input", Faults: faultTexts(faults)}
+	}
+	return r.c.keep(ctx, value)
+}
+
+func (r *resolution) substitute(ctx context.Context) (record.Value, error) {
+	raw := r.req.Value
+	if len(raw) == 0 {
+		raw = json.RawMessage("null")
+	}
+	primary, _ := r.workers()
+	if r.review {
+		primary = r.node.Worker
+	}
+	if primary == nil {
+		value, err := parse("substitute", raw)
+		if err != nil {
+			return record.Value{}, err
+		}
+		return r.c.keep(ctx, value)
+	}
+	value, faults := primary.Output.Check(raw)
+	if len(faults) > 0 {
+		return record.Value{}, &InputError{What: "substitute", Faults: faultTexts(faults)}
+	}
+	return r.c.keep(ctx, value)
+}

@@ -1,0 +1,245 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/outerloop-dev/outerloop"
+	"github.com/outerloop-dev/outerloop/pkg/coordinator/protocol"
+	"github.com/outerloop-dev/outerloop/pkg/coordinator/record"
+	"github.com/outerloop-dev/outerloop/pkg/gate"
+	"github.com/outerloop-dev/outerloop/pkg/store"
+)
+
+// Settle takes over the work of an attempt: it validates and records, and tells
+// the machine (PROTOCOL "Step").
+func (g *workerGate) Settle(ctx context.Context, req gate.SettleRequest) (gate.SettleAnswer, error) {
+	if (req.Result == nil) == (req.Failure == nil) {
+		return gate.SettleAnswer{}, fmt.Errorf("settling %s: exactly one of result and failure must be given: %w", req.Step, ErrInput)
+	}
+	var done *record.Step
+	out, err := deciding(ctx, g.c, "settling "+req.Step, func(ctx context.Context) (gate.SettleAnswer, error) {
+		q, err := g.open(ctx, req.Call)
+		if err != nil {
+			return gate.SettleAnswer{}, err
+		}
+		done = q.step()
+		answer, err := q.settle(ctx, req)
+		if err == nil && done != nil && protocol.Owns(done, q.attempt, q.fence) {
+			q.releaseResource(ctx, done)
+		}
+		return answer, err
+	})
+	if err != nil {
+		return gate.SettleAnswer{}, err
+	}
+	if out.Answered {
+		if err := g.c.complete(ctx, req.Token, out.Verdict); err != nil {
+			return gate.SettleAnswer{}, err
+		}
+	}
+	return out, nil
+}
+
+func (q *call) settle(ctx context.Context, req gate.SettleRequest) (gate.SettleAnswer, error) {
+	s := q.step()
+	if !protocol.Owns(s, q.attempt, q.fence) {
+		if s != nil && s.LastNonce == q.attempt && s.LastVerdict != nil {
+			return gate.SettleAnswer{Answered: true, Verdict: *s.LastVerdict}, nil
+		}
+		return q.late(ctx, req)
+	}
+	if !q.run.Open() || q.Gen != q.run.Gen {
+		return q.late(ctx, req)
+	}
+	actions, err := q.reports(ctx, req.Actions)
+	if err != nil {
+		return gate.SettleAnswer{}, err
+	}
+	verdict, err := q.judge(ctx, req, actions)
+	if err != nil {
+		return gate.SettleAnswer{}, err
+	}
+	if err := q.duplicates(ctx, req.Actions); err != nil {
+		return gate.SettleAnswer{}, err
+	}
+	return gate.SettleAnswer{Answered: true, Verdict: verdict}, nil
+}
+
+// judge decides what the work leads to: settled, parked, open again, or a
+// failure that its rule decides.
+func (q *call) judge(ctx context.Context, req gate.SettleRequest, actions []store.Op) (gate.Verdict, error) {
+	step := q.step().Clone()
+	if req.Failure != nil {
+		step.Tokens = req.Failure.Tokens
+		cost := q.cost(req.Failure.Cost, req.Failure.Tokens)
+		return q.fail(ctx, step, &fault{class: req.Failure.Class, cause: req.Failure.Message}, failing{cost: cost, more: actions})
+	}
+	step.Tokens = req.Result.Tokens
+	cost := q.cost(req.Result.Cost, req.Result.Tokens)
+	work, err := q.assess(ctx, step, req)
+	var need *approvalNeeded
+	if err == nil && q.review {
+		return q.settleReview(ctx, step, work, cost)
+	}
+	if err == nil {
+		runOp := q.spend(step, cost)
+		var verdict gate.Verdict
+		verdict, err = q.conclude(ctx, step, ending{
+			outcome: outerloop.OutcomeCompleted, work: work, run: &runOp, more: actions, input: step.Input.Hash,
+		})
+		if err == nil {
+			return verdict, nil
+		}
+		step = q.afterFailedConclusion(ctx)
+	}
+	if errors.As(err, &need) {
+		return q.settleParked(ctx, step, need, cost)
+	}
+	if f, ok := faultOf(err); ok {
+		return q.fail(ctx, step, f, failing{cost: cost, more: actions, detail: req.Result.Output})
+	}
+	return gate.Verdict{}, err
+}
+
+// afterFailedConclusion gives the record as it stood before conclude changed its copy.
+func (q *call) afterFailedConclusion(ctx context.Context) *record.Step {
+	q.steps[q.at] = q.before
+	return q.record(ctx)
+}
+
+// settleParked parks the step with its output as what is to be approved. An
+// action that was done is never parked: it was approved before.
+func (q *call) settleParked(ctx context.Context, step *record.Step, need *approvalNeeded, cost int64) (gate.Verdict, error) {
+	runOp := q.spend(step, cost)
+	ops, verdict, err := q.parkOps(ctx, step, need)
+	if err != nil {
+		return gate.Verdict{}, err
+	}
+	ops[2] = mergeRun(ops[2], runOp)
+	if err := q.c.write(ctx, ops...); err != nil {
+		return gate.Verdict{}, fmt.Errorf("parking: %w", err)
+	}
+	return verdict, nil
+}
+
+// mergeRun joins two operations on the run into one: an addition keeps its own
+// and the other's numbers.
+func mergeRun(a, b store.Op) store.Op {
+	if b.Kind != store.KindAdd {
+		return a
+	}
+	for name, delta := range b.Deltas {
+		a.Deltas[name] += delta
+	}
+	return a.Dropping(b.Drop...)
+}
+
+// failing is what goes with a failure.
+type failing struct {
+	cost   int64
+	more   []store.Op
+	detail []byte
+}
+
+// fail opens the step again or gives up, by its class (R28, R29).
+func (q *call) fail(ctx context.Context, step *record.Step, f *fault, with failing) (gate.Verdict, error) {
+	runOp := q.spend(step, with.cost)
+	if f.class == outerloop.ClassInvalidOutput {
+		step.Feedback = append(step.Feedback, gate.Feedback{From: "gate", Faults: []string{f.cause}})
+		step.Feedback = lastFeedback(step.Feedback)
+	}
+	verdict := q.failed(step, f)
+	if err := q.c.write(ctx, append([]store.Op{step.Put(), runOp}, with.more...)...); err != nil {
+		return gate.Verdict{}, fmt.Errorf("recording the failure: %w", err)
+	}
+	return verdict, nil
+}
+
+// feedbackKept bounds what an attempt is told of earlier ones.
+const feedbackKept = 5
+
+func lastFeedback(list []gate.Feedback) []gate.Feedback {
+	if len(list) > feedbackKept {
+		return list[len(list)-feedbackKept:]
+	}
+	return list
+}
+
+// failed applies a failure to the step's record and says what the machine sees.
+func (q *call) failed(step *record.Step, f *fault) gate.Verdict {
+	class := f.class
+	if !class.Valid() {
+		class = outerloop.ClassFatal
+	}
+	retries := q.retries(class)
+	if f.final {
+		retries = -1
+	}
+	step.Worker = q.worker.Charter.Worker
+	verdict := protocol.Fail(step, class, cut(f.cause, causeLimit), retries)
+	step.Cause = class.ErrorName() + ": " + cut(f.cause, causeLimit)
+	if step.GaveUp != nil {
+		step.GaveUp.Ask, step.GaveUp.To = f.ask, f.to
+	}
+	step.Note(record.Entry{At: q.c.now(), Kind: "failed", Worker: step.Worker, Rule: cut(f.cause, logText), Outcome: verdict.Error})
+	return verdict
+}
+
+// retries is how many further tries the step's rule gives a class.
+func (q *delivered) retries(class outerloop.Class) int {
+	if q.node.Failure == nil {
+		return 0
+	}
+	times := 0
+	for _, r := range q.node.Failure.Retry {
+		if r.Class == class {
+			return r.Times
+		}
+		if r.Class == outerloop.ClassAny {
+			times = r.Times
+		}
+	}
+	return times
+}
+
+// cost is what an attempt cost: as reported, or by its model's price.
+func (q *call) cost(reported int64, used gate.Tokens) int64 {
+	if reported > 0 || q.worker.Charter.Agent == nil || q.def.Project == nil {
+		return reported
+	}
+	for _, m := range q.def.Project.Models {
+		if m.Name == q.worker.Charter.Agent.Model {
+			return (used.Input*m.Price.Input.Micro + used.Output*m.Price.Output.Micro +
+				used.CacheRead*m.Price.CacheRead.Micro + used.CacheWrite*m.Price.CacheWrite.Micro) / million
+		}
+	}
+	return reported
+}
+
+// late records a result that nobody waits for any more. What the step came to
+// is answered where it stands; an action's outcome is recorded all the same.
+func (q *call) late(ctx context.Context, req gate.SettleRequest) (gate.SettleAnswer, error) {
+	if err := q.lateReports(ctx, req.Actions); err != nil {
+		return gate.SettleAnswer{}, err
+	}
+	entry := record.Late{Run: q.run.ID, Step: q.Step, Worker: q.worker.Charter.Worker, Nonce: req.Nonce, At: q.c.now(), Reason: "superseded"}
+	s := q.step()
+	answer := gate.SettleAnswer{}
+	switch {
+	case s != nil && s.State == outerloop.StepSettled:
+		answer = gate.SettleAnswer{Answered: true, Verdict: *s.LastVerdict}
+		entry.Reason = "the step was settled before"
+	case !q.run.Open() || q.Gen != q.run.Gen:
+		answer = gate.SettleAnswer{Answered: true, Verdict: q.stop(q.c.now())}
+		entry.Reason = answer.Verdict.Cause
+	}
+	if req.Result != nil && len(req.Result.Output) <= record.InlineLimit {
+		entry.Result = req.Result.Output
+	}
+	if err := q.c.write(ctx, entry.Create()); err != nil && !errors.Is(err, store.ErrCondition) {
+		return gate.SettleAnswer{}, fmt.Errorf("recording a late result: %w", err)
+	}
+	return answer, nil
+}
