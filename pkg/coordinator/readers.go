@@ -2,7 +2,6 @@ package coordinator
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sort"
 	"time"
@@ -197,13 +196,13 @@ func (c *Coordinator) listed(ctx context.Context, r *record.Run) (RunView, error
 	return c.observe(ctx, r, nil)
 }
 
-// Approvals lists what is undecided, oldest first, of one run or (empty) of all.
-func (c *Coordinator) Approvals(ctx context.Context, run string) ([]ApprovalView, error) {
+// Approvals lists what is undecided, oldest first.
+func (c *Coordinator) Approvals(ctx context.Context, q ApprovalsQuery) ([]ApprovalView, error) {
 	out := []ApprovalView{}
 	open := map[string]bool{}
 	err := c.each(ctx, store.Query{Index: store.ByList, Part: record.ApprovalsOpen}, func(item *store.Item) error {
 		ap, err := record.DecodeApproval(item)
-		if err != nil || ap.Decided() || run != "" && ap.Run != run {
+		if err != nil || ap.Decided() || q.Run != "" && ap.Run != q.Run {
 			return err
 		}
 		if _, known := open[ap.Run]; !known {
@@ -246,12 +245,12 @@ func (c *Coordinator) Approval(ctx context.Context, id string) (ApprovalView, er
 	return c.approvalView(ctx, ap)
 }
 
-// Exceptions lists what is open, oldest first, of one run or (empty) of all.
-func (c *Coordinator) Exceptions(ctx context.Context, run string) ([]ExceptionView, error) {
+// Exceptions lists what is open, oldest first.
+func (c *Coordinator) Exceptions(ctx context.Context, q ExceptionsQuery) ([]ExceptionView, error) {
 	out := []ExceptionView{}
 	err := c.each(ctx, store.Query{Index: store.ByList, Part: record.ExceptionsOpen}, func(item *store.Item) error {
 		exc, err := record.DecodeException(item)
-		if err == nil && !exc.Resolved() && (run == "" || exc.Run == run) {
+		if err == nil && !exc.Resolved() && (q.Run == "" || exc.Run == q.Run) {
 			out = append(out, exceptionView(exc))
 		}
 		return err
@@ -282,5 +281,3 @@ func exceptionView(e *record.Exception) ExceptionView {
 		Resolution: e.Resolution, By: e.By, Reason: e.Reason, At: momentOf(e.At), Entry: e.Entry,
 	}
 }
-
-var errEnough = errors.New("enough")

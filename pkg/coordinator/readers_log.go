@@ -68,12 +68,16 @@ func entries(r *record.Run, step string, list []record.Entry) []LogView {
 // actionsListed bounds a listing of actions.
 const actionsListed = 1000
 
-// Actions searches the action log of all loops for entries that begin with a
-// key, in the order of the entries: at most 1,000. An empty key lists all.
-func (c *Coordinator) Actions(ctx context.Context, key string) ([]ActionView, error) {
+var errEnough = errors.New("enough")
+
+// Actions searches the action log, in the order of the entries: at most 1,000.
+func (c *Coordinator) Actions(ctx context.Context, want ActionsQuery) ([]ActionView, error) {
 	out := []ActionView{}
 	err := c.eachLoop(ctx, func(name string) error {
-		q := store.Query{Index: store.ByList, Part: record.ActionListPart(name), Prefix: key}
+		if want.Loop != "" && want.Loop != name {
+			return nil
+		}
+		q := store.Query{Index: store.ByList, Part: record.ActionListPart(name), Prefix: want.Key}
 		return c.each(ctx, q, func(item *store.Item) error {
 			a, err := record.DecodeAction(item)
 			if err != nil {

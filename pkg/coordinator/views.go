@@ -147,6 +147,20 @@ type RunsQuery struct {
 	Limit int
 }
 
+// ApprovalsQuery and ExceptionsQuery select by run; empty: all runs.
+type (
+	ApprovalsQuery  struct{ Run string }
+	ExceptionsQuery struct{ Run string }
+)
+
+// ActionsQuery selects entries of the action log.
+type ActionsQuery struct {
+	// Loop is one loop's name; empty: all loops.
+	Loop string
+	// Key is what the entries begin with; empty: all.
+	Key string
+}
+
 // Tick says what one round of the watch found and repaired.
 type Tick struct {
 	Looked   int      `json:"looked"`
