@@ -12,8 +12,11 @@ const blobScheme = "sha256:"
 // BlobRef is the reference of content: "sha256:" and 64 lower-case hex digits.
 func BlobRef(content []byte) string {
 	sum := sha256.Sum256(content)
-	return blobScheme + hex.EncodeToString(sum[:])
+	return FormatBlobRef(sum[:])
 }
+
+// FormatBlobRef is the reference of content with a SHA-256 hash.
+func FormatBlobRef(hash []byte) string { return blobScheme + hex.EncodeToString(hash) }
 
 // ParseBlobRef gives the hash in a reference. Errors wrap ErrInvalid.
 func ParseBlobRef(ref string) ([]byte, error) {

@@ -222,7 +222,7 @@ func openReadOnly(path string) (*Store, error) {
 		return nil, err
 	}
 	db, err := dialReadOnly(path, readOnlyParams)
-	if errors.Is(err, fs.ErrPermission) && absent(path+"-wal") {
+	if (errors.Is(err, store.ErrReadOnly) || errors.Is(err, fs.ErrPermission)) && absent(path+"-wal") {
 		// SQLite wants to put its shared memory beside the file and cannot.
 		// Without a log there is no writer either, and the file is all there is.
 		db, err = dialReadOnly(path, url.Values{"mode": {"ro"}, "immutable": {"1"}})

@@ -3,7 +3,6 @@ package sqlitestore
 import (
 	"context"
 	"database/sql/driver"
-	"encoding/hex"
 	"fmt"
 	"time"
 
@@ -40,7 +39,7 @@ func (s *Store) ListBlobs(ctx context.Context, after string, limit int) ([]BlobE
 		hash, _ := row[0].([]byte)
 		size, _ := row[1].(int64)
 		stored, _ := row[2].(int64)
-		entries = append(entries, BlobEntry{Ref: "sha256:" + hex.EncodeToString(hash), Size: size, Stored: time.Unix(stored, 0)})
+		entries = append(entries, BlobEntry{Ref: store.FormatBlobRef(hash), Size: size, Stored: time.Unix(stored, 0)})
 		return nil
 	}, hash, int64(limit))
 	return entries, err

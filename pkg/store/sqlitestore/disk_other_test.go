@@ -1,0 +1,5 @@
+//go:build !linux
+
+package sqlitestore_test
+
+func limitFiles() {}

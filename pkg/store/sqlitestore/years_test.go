@@ -1,0 +1,352 @@
+package sqlitestore_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/outerloop-dev/outerloop/pkg/store"
+	"github.com/outerloop-dev/outerloop/pkg/store/sqlitestore"
+)
+
+// filled is a closed store with items, index entries and a blob in it.
+func filled(t *testing.T, n int) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "state.db")
+	s, err := sqlitestore.Open(path, sqlitestore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill(t, s, n)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func fill(t *testing.T, s *sqlitestore.Store, n int) {
+	t.Helper()
+	for i := range n {
+		item := store.Item{
+			Key:  store.Key{Part: fmt.Sprintf("RUN#%d", i%10), Sort: fmt.Sprintf("%06d", i)},
+			Body: []byte(strings.Repeat("x", 2000)), Numbers: map[string]int64{"n": int64(i)},
+			List: &store.IndexKey{Part: "LIST", Sort: fmt.Sprintf("%06d", i)}, Expires: int64(1000 + i),
+		}
+		if err := s.Apply(t.Context(), fmt.Sprint(i), store.Create(item)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.PutBlob(t.Context(), []byte("kept for years")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func hashOf(t *testing.T, path string) [32]byte {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sha256.Sum256(content)
+}
+
+func overwrite(t *testing.T, path string, at int64, content string) {
+	t.Helper()
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = file.WriteAt([]byte(content), at)
+	if err := errors.Join(err, file.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRefusedFiles: each kind of file that is no store of ours has an error of
+// its own, names the file, and stays as it is.
+func TestRefusedFiles(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		spoil func(t *testing.T, path string)
+		want  error
+	}{
+		"text":            {func(t *testing.T, path string) { overwrite(t, path, 0, strings.Repeat("text ", 100)) }, sqlitestore.ErrNotStore},
+		"truncated":       {func(t *testing.T, path string) { truncate(t, path, 3*8192) }, store.ErrCorrupt},
+		"cut in a page":   {func(t *testing.T, path string) { truncate(t, path, 5000) }, store.ErrCorrupt},
+		"schema is gone":  {func(t *testing.T, path string) { overwrite(t, path, 100, strings.Repeat("\xff", 4000)) }, store.ErrCorrupt},
+		"newer":           {func(t *testing.T, path string) { raw(t, path, "PRAGMA user_version = 99") }, sqlitestore.ErrNewer},
+		"another program": {func(t *testing.T, path string) { raw(t, path, "PRAGMA application_id = 1") }, sqlitestore.ErrNotStore},
+		"a directory": {func(t *testing.T, path string) {
+			if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o700)); err != nil {
+				t.Fatal(err)
+			}
+		}, sqlitestore.ErrNotStore},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filled(t, 50)
+			c.spoil(t, path)
+			var before [32]byte
+			if name != "a directory" {
+				before = hashOf(t, path)
+			}
+			_, err := sqlitestore.Open(path, sqlitestore.Options{})
+			_, readErr := sqlitestore.OpenReadOnly(path)
+			for _, err := range []error{err, readErr} {
+				if !errors.Is(err, c.want) && !(name == "a directory" && err != nil) || !strings.Contains(fmt.Sprint(err), path) {
+					t.Errorf("got %v, want %v", err, c.want)
+				}
+			}
+			if name != "a directory" && hashOf(t, path) != before {
+				t.Error("the refused file was changed")
+			}
+		})
+	}
+}
+
+func truncate(t *testing.T, path string, size int64) {
+	t.Helper()
+	if err := os.Truncate(path, size); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestMissingFile: reading creates nothing.
+func TestMissingFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "none", "state.db")
+	if _, err := sqlitestore.OpenReadOnly(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Fatalf("got %v", err)
+	}
+	if _, err := os.Stat(filepath.Dir(path)); !errors.Is(err, fs.ErrNotExist) {
+		t.Fatalf("reading created a directory: %v", err)
+	}
+}
+
+// TestDamageInside: what is damaged where Open does not look is found by Check
+// and never read as something else.
+func TestDamageInside(t *testing.T) {
+	t.Parallel()
+	path := filled(t, 500)
+	size, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := int64(10 * 8192); at < size.Size(); at += 8192 {
+		overwrite(t, path, at, strings.Repeat("\xee", 64))
+	}
+	s, err := sqlitestore.Open(path, sqlitestore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Check(t.Context()); !errors.Is(err, store.ErrCorrupt) {
+		t.Fatalf("checking: %v", err)
+	}
+	corrupt := 0
+	for i := range 500 {
+		key := store.Key{Part: fmt.Sprintf("RUN#%d", i%10), Sort: fmt.Sprintf("%06d", i)}
+		items, err := s.Get(t.Context(), key)
+		switch {
+		case errors.Is(err, store.ErrCorrupt):
+			corrupt++
+		case err != nil:
+			t.Fatalf("reading: %v", err)
+		case items[0] != nil && items[0].Numbers["n"] != int64(i):
+			t.Fatalf("item %d reads as %+v", i, items[0])
+		}
+	}
+	if corrupt == 0 {
+		t.Fatal("no read met the damage")
+	}
+}
+
+func TestCheckSound(t *testing.T) {
+	t.Parallel()
+	path, s := open(t)
+	fill(t, s, 100)
+	if err := s.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	damageBlob(t, path, store.BlobRef([]byte("kept for years")))
+	if err := s.Check(t.Context()); !errors.Is(err, store.ErrCorrupt) {
+		t.Fatalf("a damaged blob: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.Check(ctx); !errors.Is(err, context.Canceled) {
+		t.Fatalf("a check that was given up: %v", err)
+	}
+}
+
+// TestBackup: the copy holds what was applied before, though writing goes on.
+func TestBackup(t *testing.T) {
+	t.Parallel()
+	_, s := open(t)
+	fill(t, s, 300)
+	stop, stopped := make(chan struct{}), make(chan error)
+	go func() {
+		var err error
+		for i := 0; err == nil; i++ {
+			select {
+			case <-stop:
+				stopped <- nil
+				return
+			default:
+				err = s.Write(context.WithoutCancel(t.Context()), fmt.Sprint("w", i), store.Create(store.Item{Key: store.Key{Part: "LATER", Sort: fmt.Sprint(i)}}))
+			}
+		}
+		stopped <- err
+	}()
+	file := filepath.Join(t.TempDir(), "back up's.db")
+	if err := s.Backup(t.Context(), file); err != nil {
+		t.Fatal(err)
+	}
+	close(stop)
+	if err := <-stopped; err != nil {
+		t.Fatal(err)
+	}
+	before := hashOf(t, file)
+	if err := s.Backup(t.Context(), file); !errors.Is(err, fs.ErrExist) || hashOf(t, file) != before {
+		t.Fatalf("an existing file: %v", err)
+	}
+	copied, err := sqlitestore.OpenReadOnly(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer copied.Close()
+	if err := copied.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	page, err := copied.List(t.Context(), store.Query{Index: store.ByList, Part: "LIST", Limit: 1000})
+	if err != nil || len(page.Items) != 300 {
+		t.Fatalf("the copy lists %d items, %v", len(page.Items), err)
+	}
+	if _, err := copied.GetBlob(t.Context(), store.BlobRef([]byte("kept for years"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Backup(t.Context(), filepath.Join(t.TempDir(), "none", "x.db")); err == nil {
+		t.Fatal("a backup into a directory that is not there succeeds")
+	}
+}
+
+// TestPrune: bounded batches remove what is old and the file shrinks.
+func TestPrune(t *testing.T) {
+	t.Parallel()
+	_, s := open(t)
+	fill(t, s, 3000)
+	if err := s.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	drain := func(remove func() (int, error)) (total int) {
+		for {
+			n, err := remove()
+			if err != nil || n > 100 {
+				t.Fatalf("a batch of %d, %v", n, err)
+			}
+			if total += n; n < 100 {
+				return total
+			}
+		}
+	}
+	if n := drain(func() (int, error) { return s.RemovePart(t.Context(), "RUN#1", 100) }); n != 300 {
+		t.Fatalf("removed %d of one run", n)
+	}
+	if n := drain(func() (int, error) { return s.RemoveExpired(t.Context(), time.Unix(2000, 0), 100) }); n != 900 {
+		t.Fatalf("removed %d expired", n)
+	}
+	if n := drain(func() (int, error) { return s.RemovePartsWith(t.Context(), "RUN#", 100) }); n != 1800 {
+		t.Fatalf("removed %d of the rest", n)
+	}
+	if _, err := s.RemovePartsWith(t.Context(), "", 100); !errors.Is(err, store.ErrInvalid) {
+		t.Fatalf("no prefix: %v", err)
+	}
+	before, err := s.Size(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for left := int64(1); left > 0; {
+		if left, err = s.Shrink(t.Context(), 1<<20); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after, err := s.Size(t.Context())
+	if err != nil || after.File > 200_000 || before.File < 5_000_000 || after.Free != 0 {
+		t.Fatalf("shrank from %+v to %+v, %v", before, after, err)
+	}
+	if err := s.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSweepBlobs: a blob that is put again while its references are looked for stays.
+func TestSweepBlobs(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_000_000, 0)
+	s, err := sqlitestore.Open(filepath.Join(t.TempDir(), "state.db"), sqlitestore.Options{Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var refs []string
+	for i := range 5 {
+		ref, err := s.PutBlob(t.Context(), []byte{byte(i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		refs = append(refs, ref)
+	}
+	now = now.Add(time.Hour)
+	if _, err := s.PutBlob(t.Context(), []byte{3}); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := s.RemoveBlobs(t.Context(), now, refs[2:]...); n != 2 || err != nil {
+		t.Fatalf("removed %d, %v", n, err)
+	}
+	var left []string
+	for after := ""; ; {
+		entries, err := s.ListBlobs(t.Context(), after, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, entry := range entries {
+			left, after = append(left, entry.Ref), entry.Ref
+		}
+		if len(entries) < 2 {
+			break
+		}
+	}
+	if len(left) != 3 {
+		t.Fatalf("left %v", left)
+	}
+}
+
+// TestLogIsBounded: the log does not grow with what is written.
+func TestLogIsBounded(t *testing.T) {
+	t.Parallel()
+	_, s := open(t)
+	body := []byte(strings.Repeat("x", 100_000))
+	for i := range 600 {
+		item := store.Item{Key: store.Key{Part: "P", Sort: fmt.Sprint(i % 50)}, Body: body}
+		if items, err := s.Get(t.Context(), item.Key); err == nil && items[0] != nil {
+			item.Version = items[0].Version
+		}
+		op := store.Create(item)
+		if item.Version > 0 {
+			op = store.Replace(item)
+		}
+		if err := s.Write(t.Context(), fmt.Sprint(i), op); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if size, err := s.Size(t.Context()); err != nil || size.Log > 20<<20 {
+		t.Fatalf("after 60 MB the log has %+v, %v", size, err)
+	}
+}
