@@ -19,6 +19,8 @@ type Config struct {
 	// Workers do the steps of loops on the embedded engine. Commands that run
 	// nothing do not need them.
 	Workers []Worker
+	// Pages are facts that are kept as HTML pages beside the outbox.
+	Pages []Page
 	// Version is what `version` prints; empty: from the build's own record.
 	Version string
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/outerloop-dev/outerloop/pkg/asl"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator"
 )
 
@@ -61,7 +62,8 @@ func exitCode(err error) int {
 		return e.code
 	case errors.Is(err, coordinator.ErrInput), errors.Is(err, coordinator.ErrOtherInput),
 		errors.Is(err, coordinator.ErrNoLoop), errors.Is(err, coordinator.ErrNoRun),
-		errors.Is(err, coordinator.ErrNoApproval), errors.Is(err, coordinator.ErrNoException):
+		errors.Is(err, coordinator.ErrNoApproval), errors.Is(err, coordinator.ErrNoException),
+		errors.Is(err, asl.ErrDefinition):
 		return ExitUsage
 	}
 	return ExitFailed

@@ -69,7 +69,10 @@ func (a *app) addCommands(root *cobra.Command) {
 			root.AddCommand(cmd)
 		}
 	}
-	add(groupDeclare, a.explainCommand())
+	add(groupDeclare, a.validateCommand(), a.compileCommand(), a.explainCommand(), a.scheduleCommand(), a.aslCommand())
+	add(groupRun, a.runCommand(), a.cancelCommand(), a.redriveCommand())
+	add(groupPeople, a.approvalsCommand(), a.approveCommand(), a.rejectCommand(), a.exceptionsCommand(), a.resolveCommand())
+	add(groupLook, a.runsCommand(), a.showCommand(), a.logCommand(), a.actionsCommand())
 	add(groupKeep, a.versionCommand())
 	root.AddCommand(a.docsCommand())
 }

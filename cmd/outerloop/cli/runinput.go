@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/outerloop-dev/outerloop/pkg/loop"
 	"github.com/outerloop-dev/outerloop/pkg/worker"
@@ -217,18 +216,20 @@ func (in runInput) put(ctx context.Context, put func(context.Context, []byte) (s
 	return json.Marshal(in.document)
 }
 
-// parseAsOf reads --as-of: a date is midnight in the loop's zone, else RFC 3339.
-func parseAsOf(text string, zone *time.Location) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
+// readFileOrInput reads a file of the disk, or the program's input for "-".
+func (a *app) readFileOrInput(name string) ([]byte, error) {
+	if name != "-" {
+		return readRegular(a.path(name), name, maxDocument)
 	}
-	if at, err := time.ParseInLocation(time.DateOnly, text, zone); err == nil {
-		return at, nil
+	if a.In == nil {
+		return nil, usage("- reads the input, and there is none")
 	}
-	at, err := time.Parse(time.RFC3339, text)
+	content, err := io.ReadAll(io.LimitReader(a.In, maxDocument+1))
 	if err != nil {
-		return time.Time{}, usage(fmt.Sprintf("--as-of %q is not a date", text),
-			"write a day, --as-of 2026-11-30 (midnight in "+zone.String()+"), or a time, 2026-11-30T07:00:00Z")
+		return nil, fmt.Errorf("reading the input: %w", err)
 	}
-	return at, nil
+	if len(content) > maxDocument {
+		return nil, usage("the input is longer than " + bytesText(maxDocument))
+	}
+	return content, nil
 }

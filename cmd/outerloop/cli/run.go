@@ -1,0 +1,245 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/outerloop-dev/outerloop"
+	"github.com/outerloop-dev/outerloop/pkg/coordinator"
+	"github.com/outerloop-dev/outerloop/pkg/local"
+	"github.com/outerloop-dev/outerloop/pkg/loop"
+)
+
+type runFlags struct {
+	input, asOf string
+	rerun       bool
+}
+
+func (a *app) runCommand() *cobra.Command {
+	var flags runFlags
+	cmd := &cobra.Command{
+		Use:   "run LOOP",
+		Short: "Run a loop until nothing more can move, and say what happened",
+		Long: `Starts a run and works until nothing more can move without a person or a later time,
+then prints what became of each step, what waits for whom, and the exact command to go on.
+
+--input FILE.json is the whole input document. Any other file fills the only property of
+the loop's input that has the format "file"; the worker that reads it looks at it before a
+run exists, so that an unusable file leaves no run behind.
+
+One subject has one run. Starting it again goes on with it where it is open, says
+"duplicate of RUN" and exits with that run's code; with another input it is refused.
+--rerun starts a run of its own: business actions still happen once.
+
+Exit code 0 when the run completed, 1 when it failed or is blocked, 2 when the input is
+not valid, 3 when something waits for a person. Ctrl-C, or kill -9, loses nothing: the
+same command goes on.`,
+		Example: `  outerloop run crm-followup --input exports/crm.csv
+  outerloop run crm-followup --input exports/crm.csv --as-of 2026-11-30
+  outerloop run crm-followup --input input.json -o json | jq '.counts'`,
+		Args: one("a loop", "usage: outerloop run LOOP [--input FILE]"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args[0], flags) },
+	}
+	cmd.Flags().StringVar(&flags.input, "input", "", "the input: a .json document or the loop's one `FILE`")
+	cmd.Flags().StringVar(&flags.asOf, "as-of", "", "the run's `DATE`: a day (midnight in the loop's zone) or RFC 3339 (default now)")
+	cmd.Flags().BoolVar(&flags.rerun, "rerun", false, "start another run although this subject has one")
+	return cmd
+}
+
+// runDocument is `run -o json`: the run as `show` prints it, and how it came to be.
+type runDocument struct {
+	coordinator.ShowView
+	// Duplicate: this run was there before; nothing was started.
+	Duplicate bool `json:"duplicate"`
+	// Pages are the files rendered of facts.
+	Pages []string `json:"pages"`
+}
+
+func (a *app) run(ctx context.Context, name string, flags runFlags) error {
+	p, err := a.openProject()
+	if err != nil {
+		return err
+	}
+	def, err := p.loop(name)
+	if err != nil {
+		return err
+	}
+	req, input, err := a.prepare(ctx, def, flags)
+	if err != nil {
+		return err
+	}
+	if _, err := p.localLoop(name); err != nil {
+		return err
+	}
+	started, idle, err := a.startAndDrive(ctx, p, req, input)
+	if err != nil {
+		return err
+	}
+	return a.afterRun(ctx, started, idle)
+}
+
+// prepare reads and checks everything that can be wrong before a run exists.
+func (a *app) prepare(ctx context.Context, def *loop.Definition, flags runFlags) (coordinator.StartRequest, runInput, error) {
+	req := coordinator.StartRequest{Loop: def.Loop.Name, Rerun: flags.rerun, Trigger: "manual", By: "outerloop run"}
+	input, err := a.readInput(def, flags.input)
+	if err != nil {
+		return req, input, err
+	}
+	if flags.asOf != "" {
+		if req.AsOf, err = parseTime("--as-of", flags.asOf, def.Zone); err != nil {
+			return req, input, err
+		}
+	}
+	return req, input, input.check(ctx, def, a.Workers)
+}
+
+// startAndDrive starts the run, or finds the one of the subject, and works until
+// nothing more can move.
+func (a *app) startAndDrive(ctx context.Context, p opened, req coordinator.StartRequest, input runInput) (started coordinator.Started, idle local.Idle, err error) {
+	cfg, err := a.engineConfig(&p)
+	if err != nil {
+		return started, idle, err
+	}
+	shown := a.newProgress()
+	cfg.Progress = shown.tell
+	s, err := local.Join(ctx, cfg)
+	if err != nil {
+		return started, idle, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if req.Input, err = input.put(ctx, s.PutBlob); err != nil {
+		return started, idle, err
+	}
+	if started, err = s.Start(ctx, req); err != nil {
+		return started, idle, err
+	}
+	if !started.Duplicate && !a.asJSON() {
+		fmt.Fprintf(a.Err, "%s started for %s\n", started.Run, plain(started.Subject))
+	}
+	idle, err = s.Drive(ctx)
+	shown.end()
+	if ctx.Err() != nil {
+		return started, idle, stopped(started.Run)
+	}
+	return started, idle, err
+}
+
+func stopped(run string) error {
+	return &exit{code: ExitFailed, err: fmt.Errorf("stopped; run %s stays as it is, nothing is lost", run),
+		remedies: []string{"the same command goes on from here; outerloop show " + run}}
+}
+
+// afterRun prints what became of the run and answers with its exit code.
+func (a *app) afterRun(ctx context.Context, started coordinator.Started, idle local.Idle) error {
+	pages, err := a.writePages(ctx)
+	if err != nil {
+		return err
+	}
+	found, err := a.readRun(ctx, started.Run)
+	if err != nil {
+		return err
+	}
+	if a.asJSON() {
+		doc := runDocument{ShowView: found.show, Duplicate: started.Duplicate, Pages: append([]string{}, pages...)}
+		if err := a.writeJSON(doc); err != nil {
+			return err
+		}
+		return silent(runCode(found.show.RunView))
+	}
+	a.printAfterRun(started, found, idle, pages)
+	return silent(runCode(found.show.RunView))
+}
+
+// runState is a run with what waits in it.
+type runState struct {
+	show       coordinator.ShowView
+	approvals  []coordinator.ApprovalView
+	exceptions []coordinator.ExceptionView
+	actions    []coordinator.ActionView
+}
+
+func (a *app) readRun(ctx context.Context, run string) (runState, error) {
+	var found runState
+	err := a.reading(func(r reader) error {
+		var err error
+		if found.show, err = r.Show(ctx, run); err != nil {
+			return err
+		}
+		if found.approvals, err = r.Approvals(ctx, run); err != nil {
+			return err
+		}
+		found.exceptions, err = r.Exceptions(ctx, run)
+		return err
+	})
+	return found, err
+}
+
+func (a *app) printAfterRun(started coordinator.Started, found runState, idle local.Idle, pages []string) {
+	v := found.show
+	if started.Duplicate {
+		a.say("duplicate of %s: %s has had its run; nothing more was started", v.ID, plain(v.Subject))
+		a.say("  --rerun starts another one; what was done in the world is not done again\n")
+	}
+	a.writeRun(v.RunView)
+	a.say("")
+	a.writeTallies(v.Steps)
+	if trouble := troubled(v.Steps); len(trouble) > 0 {
+		a.say("\nNot completed as planned")
+		a.writeSteps(trouble, fewSteps)
+	}
+	a.writeWaiting(found.approvals, found.exceptions)
+	a.writePlaces(pages)
+	if !v.Status.Closed() && len(found.approvals)+len(found.exceptions) == 0 && !idle.Next.IsZero() {
+		a.say("\nnothing can move before %s UTC; outerloop dev keeps working until then", stamp(&idle.Next))
+	}
+}
+
+// writePlaces says where the mails and the pages are.
+func (a *app) writePlaces(pages []string) {
+	outbox := filepath.Join(filepath.Dir(a.stateFile()), "outbox")
+	mails := countMails(outbox)
+	if mails > 0 || len(pages) > 0 {
+		a.say("")
+	}
+	if mails > 0 {
+		a.say("outbox   %s  (%s)", a.here(outbox), count(mails, "mail", "mails"))
+	}
+	for _, page := range pages {
+		a.say("page     %s", a.here(page))
+	}
+}
+
+// countMails counts the mails in an outbox, those of several connections together.
+func countMails(dir string) int {
+	n := 0
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return 0
+	}
+	for _, entry := range entries {
+		switch {
+		case entry.IsDir():
+			n += countMails(filepath.Join(dir, entry.Name()))
+		case strings.HasSuffix(entry.Name(), ".eml"):
+			n++
+		}
+	}
+	return n
+}
+
+// runCode is a run's exit code: 3 only while something waits for a person.
+func runCode(v coordinator.RunView) int {
+	switch {
+	case v.Status == outerloop.StatusFailed, v.Status == outerloop.StatusBlocked:
+		return ExitFailed
+	case !v.Status.Closed() && (len(v.Waiting) > 0 || v.Status == outerloop.StatusAwaitingApproval):
+		return ExitWaiting
+	}
+	return ExitDone
+}
