@@ -1,6 +1,8 @@
 package asl
 
 import (
+	"strings"
+
 	"github.com/outerloop-dev/outerloop/pkg/asl/internal/rawjson"
 )
 
@@ -37,9 +39,9 @@ func (t *transition) schedule(f *flow) {
 		task.Deadline = t.now.Add(seconds(timeout))
 	}
 	details := taskDetails(r)
-	details.Region, details.Timeout, details.Heartbeat = r.Region, timeout, heartbeat
+	details.Timeout, details.Heartbeat = timeout, heartbeat
 	if r.Kind == ServiceTask {
-		details.Parameters = request
+		details.Parameters, details.Region = request, t.region()
 	} else {
 		details.Input = request
 	}
@@ -53,6 +55,15 @@ func (t *transition) schedule(f *flow) {
 	}
 	t.x.tasks[task.ID] = f
 	t.emit(f.scheduled())
+}
+
+// region is the region of the machine; "" where its id is no ARN.
+func (t *transition) region() string {
+	part := strings.SplitN(t.x.data.Start.MachineID, ":", 5)
+	if len(part) < 5 {
+		return ""
+	}
+	return part[3]
 }
 
 // scheduled is the effect that asks for the flow's open task.
