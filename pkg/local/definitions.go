@@ -11,6 +11,7 @@ import (
 	"github.com/outerloop-dev/outerloop/pkg/loop"
 	"github.com/outerloop-dev/outerloop/pkg/project"
 	"github.com/outerloop-dev/outerloop/pkg/store"
+	"github.com/outerloop-dev/outerloop/pkg/store/sqlitestore"
 )
 
 // published is what the state file keeps of a definition under its hash.
@@ -27,7 +28,7 @@ func definitionKey(hash string) store.Key { return store.Key{Part: "DEF#" + hash
 // definitions are the loops of this process and those that runs in the state
 // file have pinned.
 type definitions struct {
-	e      *Engine
+	store  *sqlitestore.Store
 	latest map[string]string
 
 	mu   sync.Mutex
@@ -36,9 +37,9 @@ type definitions struct {
 
 var _ coordinator.Definitions = (*definitions)(nil)
 
-func newDefinitions(e *Engine) *definitions {
-	d := &definitions{e: e, latest: make(map[string]string), kept: make(map[string]*loop.Definition)}
-	for _, l := range e.cfg.Loops {
+func newDefinitions(from *sqlitestore.Store, loops []Loop) *definitions {
+	d := &definitions{store: from, latest: make(map[string]string), kept: make(map[string]*loop.Definition)}
+	for _, l := range loops {
 		d.latest[l.Definition.Loop.Name] = l.Definition.Hash
 		d.kept[l.Definition.Hash] = l.Definition
 	}
@@ -46,23 +47,23 @@ func newDefinitions(e *Engine) *definitions {
 }
 
 // publish keeps this process's loops in the state file.
-func (d *definitions) publish(ctx context.Context) error {
-	for _, l := range d.e.cfg.Loops {
-		if err := d.publishLoop(ctx, l); err != nil {
+func (e *Engine) publish(ctx context.Context) error {
+	for _, l := range e.cfg.Loops {
+		if err := e.publishLoop(ctx, l); err != nil {
 			return fmt.Errorf("publishing loop %s: %w", l.Definition.Loop.Name, err)
 		}
 	}
 	return nil
 }
 
-func (d *definitions) publishLoop(ctx context.Context, l Loop) error {
-	machine, err := d.e.core.Publish(ctx, substitute(l))
+func (e *Engine) publishLoop(ctx context.Context, l Loop) error {
+	machine, err := e.core.Publish(ctx, substitute(l))
 	if err != nil {
 		return err
 	}
-	d.e.core.Name(l.Definition.Loop.Name, machine)
+	e.core.Name(l.Definition.Loop.Name, machine)
 	key := definitionKey(l.Definition.Hash)
-	have, item, err := d.read(ctx, l.Definition.Hash)
+	have, item, err := e.defs.read(ctx, l.Definition.Hash)
 	if err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func (d *definitions) publishLoop(ctx context.Context, l Loop) error {
 	if have == want {
 		return nil
 	}
-	if want.Bundle, err = d.e.store.Relaxed().PutBlob(ctx, l.Bundle); err != nil {
+	if want.Bundle, err = e.store.Relaxed().PutBlob(ctx, l.Bundle); err != nil {
 		return err
 	}
 	body, err := json.Marshal(want)
@@ -81,7 +82,7 @@ func (d *definitions) publishLoop(ctx context.Context, l Loop) error {
 	if item != nil {
 		op = store.Replace(store.Item{Key: key, Version: item.Version, Body: body})
 	}
-	return d.e.store.Apply(ctx, d.e.id(), op)
+	return e.store.Apply(ctx, e.id(), op)
 }
 
 // substitute fills in the local names of functions and queues.
@@ -101,7 +102,7 @@ func substitute(l Loop) []byte {
 
 // read gives what the state file has under a hash; the zero value and nil if nothing.
 func (d *definitions) read(ctx context.Context, hash string) (published, *store.Item, error) {
-	items, err := d.e.store.Get(ctx, definitionKey(hash))
+	items, err := d.store.Get(ctx, definitionKey(hash))
 	if err != nil || items[0] == nil {
 		return published{}, nil, err
 	}
@@ -126,7 +127,7 @@ func (d *definitions) Definition(ctx context.Context, hash string) (*loop.Defini
 	if item == nil {
 		return nil, fmt.Errorf("%w: %s", coordinator.ErrNoDefinition, hash)
 	}
-	bundle, err := d.e.store.GetBlob(ctx, p.Bundle)
+	bundle, err := d.store.GetBlob(ctx, p.Bundle)
 	if err != nil {
 		return nil, fmt.Errorf("reading definition %s: %w", hash, err)
 	}

@@ -118,8 +118,8 @@ func (e *Engine) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	e.defs = newDefinitions(e)
-	if err := e.defs.publish(ctx); err != nil {
+	e.defs = newDefinitions(e.store, e.cfg.Loops)
+	if err := e.publish(ctx); err != nil {
 		return err
 	}
 	limits := e.cfg.Limits

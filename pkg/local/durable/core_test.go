@@ -380,6 +380,17 @@ func TestDistributedMapAcrossRestarts(t *testing.T) {
 	if done != 1200 {
 		t.Errorf("%d messages", done)
 	}
+	children, err := durable.Reader{Store: b.store}.Children(t.Context(), "x")
+	b.ok(err)
+	if len(children) != 30 {
+		t.Errorf("children %v", children)
+	}
+	before := b.types(children[7])
+	_, err = b.Fold(t.Context(), 1)
+	b.ok(err)
+	if after := b.types(children[7]); len(after) != len(before) || len(after) < 40 {
+		t.Errorf("folded child has %d events, not %d", len(after), len(before))
+	}
 	row := "[" + strings.TrimSuffix(strings.Repeat("0,", 40), ",") + "]"
 	b.wants("x", asl.Succeeded, "["+strings.TrimSuffix(strings.Repeat(row+",", 30), ",")+"]")
 }

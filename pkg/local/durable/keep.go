@@ -30,10 +30,14 @@ func (c *Core) Fold(ctx context.Context, limit int) (int, error) {
 	return len(page.Items), nil
 }
 
-// fold writes the folded rows, then lets the record say so, then removes the others.
+// fold writes the folded rows, then lets the record say so, then removes the
+// others; children go before their parent.
 func (c *Core) fold(ctx context.Context, item store.Item) error {
 	rec, first, err := decodeRecord(item.Body)
-	if err != nil || rec.Tell {
+	if err != nil || rec.Tell || rec.Folded || !rec.Status.Ended() {
+		return err
+	}
+	if err := (Reader{c.cfg.Store}).eachChild(ctx, rec.Name, func(child store.Item) error { return c.fold(ctx, child) }); err != nil {
 		return err
 	}
 	rows, err := Reader{c.cfg.Store}.rows(ctx, rec.Name, sortHistory)
@@ -97,10 +101,13 @@ func (c *Core) Prune(ctx context.Context, before time.Time, limit int) (int, err
 	return done, nil
 }
 
-// remove deletes all rows of an execution, the record last.
+// remove deletes all rows of an execution, its children first, the record last.
 func (c *Core) remove(ctx context.Context, item store.Item) error {
 	rec, _, err := decodeRecord(item.Body)
-	if err != nil || rec.Tell {
+	if err != nil || rec.Tell || !rec.Status.Ended() {
+		return err
+	}
+	if err := (Reader{c.cfg.Store}).eachChild(ctx, rec.Name, func(child store.Item) error { return c.remove(ctx, child) }); err != nil {
 		return err
 	}
 	rows, err := Reader{c.cfg.Store}.rows(ctx, rec.Name, "")

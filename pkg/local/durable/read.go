@@ -167,6 +167,39 @@ func (r Reader) Each(ctx context.Context, visit func(Description) bool) error {
 	return nil
 }
 
+// Children are the names of the child executions of an execution's distributed
+// Maps, in the order in which they were started.
+func (r Reader) Children(ctx context.Context, name string) ([]string, error) {
+	var names []string
+	err := r.eachChild(ctx, name, func(item store.Item) error {
+		rec, _, err := decodeRecord(item.Body)
+		if err == nil {
+			names = append(names, rec.Name)
+		}
+		return err
+	})
+	return names, err
+}
+
+// eachChild visits the records of an execution's children.
+func (r Reader) eachChild(ctx context.Context, name string, visit func(store.Item) error) error {
+	query := store.Query{Index: store.ByList, Part: partChildren + name, Limit: 200}
+	for {
+		page, err := r.Store.List(ctx, query)
+		if err != nil {
+			return fmt.Errorf("listing children of %s: %w", name, err)
+		}
+		for _, item := range page.Items {
+			if err := visit(item); err != nil {
+				return err
+			}
+		}
+		if query.After = page.Next; query.After == "" {
+			return nil
+		}
+	}
+}
+
 // Registered is a machine that has a name.
 type Registered struct {
 	Name    string    `json:"name"`

@@ -21,6 +21,7 @@ const (
 	partRunning  = "EXEC/running"
 	partEnded    = "EXEC/ended"
 	partFolded   = "EXEC/folded"
+	partChildren = "EXEC/children#"
 	sortRecord   = "record"
 	sortSnapshot = "snapshot/"
 	sortHistory  = "history/"
@@ -72,15 +73,16 @@ func recordKey(name string) store.Key { return store.Key{Part: "EXEC#" + name, S
 
 func (r *record) begun() bool { return r.Status != "" }
 
-// list is the record's place in the lists.
+// list is the record's place in the lists. Children of Maps are found through
+// their parents, whatever their status.
 func (r *record) list() *store.IndexKey {
 	switch {
+	case r.Parent != nil && r.Parent.Child != 0:
+		return &store.IndexKey{Part: partChildren + r.Parent.Execution, Sort: fmt.Sprintf("%012d", r.Parent.Child)}
 	case r.Folded:
 		return &store.IndexKey{Part: partFolded, Sort: store.TimeKey(r.Ended) + "/" + r.Name}
 	case r.Status.Ended():
 		return &store.IndexKey{Part: partEnded, Sort: store.TimeKey(r.Ended) + "/" + r.Name}
-	case r.Parent != nil && r.Parent.Child != 0:
-		return nil // children of Maps are found through their parents
 	}
 	return &store.IndexKey{Part: partRunning, Sort: store.TimeKey(r.Created) + "/" + r.Name}
 }
