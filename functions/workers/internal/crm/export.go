@@ -87,8 +87,6 @@ type Export struct {
 	base int64
 	line int
 	row  int
-	// damaged counts the rows after which reading began anew.
-	damaged int
 }
 
 // Open reads the beginning of a file up to and with its header. Errors that
@@ -197,22 +195,17 @@ func (e *Export) record() ([]string, error) {
 	return cells, nil
 }
 
-// damagedLimit bounds how often reading begins anew, each time after up to
-// RecordLimit bytes were read in vain.
-const damagedLimit = 500
-
 // skip passes over a damaged record: its first line alone is given up, and
 // reading goes on with the next one. Otherwise a quotation mark that is not
-// closed would silently swallow the rows up to the next one.
+// closed would silently swallow the rows up to the next one. What was read in
+// vain adds up to no more than the file: the cell that is left open ends at the
+// next line with an odd number of quotation marks, and only such a line opens one.
 func (e *Export) skip(parse *csv.ParseError) error {
 	from := e.base + e.limit.start
 	next, blank, ok := e.lineAfter(from)
 	e.row += blank + 1
 	if !ok {
 		return unusable("has a record longer than %d bytes that begins at row %d", RecordLimit, e.row)
-	}
-	if e.damaged++; e.damaged > damagedLimit {
-		return unusable("is not a CSV file: over %d rows are not well-formed, the last of them row %d", damagedLimit, e.row)
 	}
 	e.start(next)
 	if parse != nil && errors.Is(parse.Err, csv.ErrBareQuote) {
