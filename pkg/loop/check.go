@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/outerloop-dev/outerloop/pkg/charter"
 	"github.com/outerloop-dev/outerloop/pkg/problem"
 	"github.com/outerloop-dev/outerloop/pkg/schema"
 	"github.com/outerloop-dev/outerloop/pkg/source"
@@ -48,8 +49,8 @@ type checker struct {
 	// items are the types of items, inputs that of the file's `input`.
 	items     map[*Node]*schema.Type
 	inputType *schema.Type
-	// work: the file is a charter, whose `input` is the worker's own.
-	work bool
+	// work is set when the file is a charter, whose `input` is the worker's own.
+	work *charter.Charter
 	envs envCache
 }
 

@@ -159,8 +159,12 @@ func (b *binding) resolve(e expression, ref rule.Ref) {
 	}
 	switch ref.Root {
 	case "input":
+		if b.c.inputType == nil {
+			b.fault(e, ref, "E122", "A trigger makes the run's input; there is none yet to read. Use `event`, or write the value.", nil)
+			return
+		}
 		b.names["input"] = b.c.inputType
-		b.uses.Work, b.uses.Input = b.c.work, !b.c.work
+		b.uses.Work, b.uses.Input = b.c.work != nil, b.c.work == nil
 		return
 	case "run":
 		b.names["run"] = rule.RunType()
@@ -180,7 +184,7 @@ func (b *binding) resolve(e expression, ref rule.Ref) {
 			return
 		}
 	}
-	if n := byName(b.c.visibleSteps(b.place), ref.Root); n != nil && !b.c.work {
+	if n := byName(b.c.visibleSteps(b.place), ref.Root); n != nil && b.c.work == nil {
 		b.names[ref.Root] = known(n.OutputType)
 		b.uses.Outputs = appendNew(b.uses.Outputs, n)
 		return
@@ -226,7 +230,7 @@ func appendNew[T comparable](list []T, x T) []T {
 
 func (b *binding) facts(e expression, ref rule.Ref) {
 	n := b.place.node
-	if n == nil || len(n.Reads) == 0 || b.c.work {
+	if n == nil || len(n.Reads) == 0 || b.c.work != nil {
 		b.fault(e, ref, "E122", "facts are what the step `reads`, and this reads none. Add `reads: {name: fact}` to the step.", nil)
 		return
 	}
@@ -246,7 +250,7 @@ func (b *binding) facts(e expression, ref rule.Ref) {
 
 func (b *binding) record(e expression, ref rule.Ref) {
 	visible := b.c.aboutSteps(b.place)
-	if b.c.work {
+	if b.c.work != nil {
 		visible = nil
 	}
 	if len(ref.Path) == 0 {
@@ -267,16 +271,16 @@ func (b *binding) record(e expression, ref rule.Ref) {
 
 // later says when the names of a point of time are known.
 var later = map[string]string{
-	"output": "output is known after the step's own work only", "confidence": "confidence is known after the step's own work only",
-	"evidence": "evidence is known after the step's own work only", "unresolved": "unresolved is known after the step's own work only",
-	"verdict": "verdict is the reviewer's output and known in a review's `pass` only", "event": "event is known in triggers and waits only",
+	"output": "`output` is known after the step's own work only", "confidence": "`confidence` is known after the step's own work only",
+	"evidence": "`evidence` is known after the step's own work only", "unresolved": "`unresolved` is known after the step's own work only",
+	"verdict": "`verdict` is the reviewer's output and known in a review's rule `pass` only", "event": "`event` is known in triggers and waits only",
 }
 
 // unknown words why a name is not known here.
 func (b *binding) unknown(e expression, ref rule.Ref) {
 	name := ref.Root
 	if when, language := later[name]; language {
-		b.fault(e, ref, "E122", upperFirst(when)+", not here.", nil)
+		b.fault(e, ref, "E122", when+", not here.", nil)
 		return
 	}
 	if found, exists := b.c.names[name]; exists {
@@ -328,7 +332,7 @@ func (b *binding) available() []string {
 	for name := range b.more {
 		names = append(names, name)
 	}
-	if !b.c.work {
+	if b.c.work == nil {
 		for _, n := range b.c.visibleSteps(b.place) {
 			names = append(names, n.Name)
 		}
@@ -384,6 +388,9 @@ func (c *checker) words(p place, f rule.Fault) string {
 // possessor names what lacks a field: "lead-qualifier's output" for a worker's step.
 func (c *checker) possessor(p place, of string) string {
 	root, rest, deeper := strings.Cut(of, ".")
+	if c.work != nil && !deeper {
+		return c.work.Worker + "'s " + of
+	}
 	n := c.producer(p, root)
 	if n == nil || n.Worker == nil {
 		return of
@@ -407,6 +414,9 @@ func (c *checker) producer(p place, root string) *Node {
 func (c *checker) schemaOf(p place, of string) string {
 	root, _, _ := strings.Cut(of, ".")
 	root, _, _ = strings.Cut(root, "[")
+	if c.work != nil {
+		return map[string]string{"input": c.work.Input.Path, "output": c.work.Output.Path}[root]
+	}
 	if n := c.producer(p, root); n != nil && n.Worker != nil {
 		return n.Worker.Charter.Output.Path
 	}
@@ -454,7 +464,7 @@ func (c *checker) fits(v source.Value, produced *schema.Type, wanted *schema.Sch
 		if n != nil {
 			n = pointedAt(n, fault.Path)
 		}
-		found := n.Problem("E120", fmt.Sprintf("%s does not take this: %s.", whose, fault.String()))
+		found := n.Problem("E120", fmt.Sprintf("%s does not take this: %s", whose, sentence(fault.String())))
 		found.See = wanted.Name()
 		c.problems = append(c.problems, found)
 	}

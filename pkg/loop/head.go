@@ -14,7 +14,9 @@ import (
 func (c *checker) head() {
 	l := c.loop
 	c.group(l.Owner, l.Source.Get("owner"))
-	c.group(l.Alert.To, l.Source.Find("alert", "to"))
+	if l.Alert.To != l.Owner {
+		c.group(l.Alert.To, l.Source.Find("alert", "to"))
+	}
 	c.zoneOf()
 	c.def.Zone = c.zone
 	input, ps := c.around.Files.Schema(l.Input)
@@ -84,7 +86,7 @@ func (c *checker) overlap() {
 	at := l.Source.Get("overlap")
 	for _, t := range l.Triggers {
 		if l.Overlap == OverlapSkip && t.Kind != TriggerSchedule && t.Kind != "" {
-			c.faultSee(at, t.Source, "E236", fmt.Sprintf("`overlap: skip` would drop what a %s brings while a run is open. Write allow or queue.", t.Kind))
+			c.faultSee(at, t.Source, "E236", fmt.Sprintf("`overlap: skip` would drop what the trigger `%s` brings while a run is open. Write allow or queue.", t.Kind))
 			break
 		}
 	}
@@ -116,7 +118,7 @@ func (c *checker) trigger(t *Trigger) {
 	}
 	p := place{}
 	before := c.inputType
-	c.inputType = schema.ObjectOf() // a trigger makes the input: it has none to read
+	c.inputType = nil // a trigger makes the input: it has none to read
 	compiled.When = c.rule(p, t.When, names)
 	compiled.Input = c.tree(p, t.Input, names)
 	compiled.AsOf = c.expr(p, t.AsOf, names)
@@ -138,7 +140,7 @@ func (c *checker) triggerInput(t *Trigger, input *Tree) {
 		return
 	}
 	for _, fault := range schema.Compatible(schema.ObjectOf(), c.def.Input.Type()) {
-		c.fault(t.Source, "E120", "The loop needs an input, and this trigger gives none: %s.", fault.String())
+		c.fault(t.Source, "E120", "The loop needs an input, and this trigger gives none: %s", sentence(fault.String()))
 	}
 }
 
@@ -201,7 +203,7 @@ func (c *checker) monitor(t *Trigger, compiled *TriggerRule, names extras) {
 	if w := compiled.Probe; w != nil {
 		output = w.Output.Type()
 		for _, fault := range schema.Compatible(schema.ObjectOf(), w.Input.Type()) {
-			c.fault(m.Source.Get("probe"), "E120", "A probe gets no input, but %s needs one: %s.", m.Probe, fault.String())
+			c.fault(m.Source.Get("probe"), "E120", "A probe gets no input, but %s needs one: %s", m.Probe, sentence(fault.String()))
 		}
 	}
 	names["output"] = output

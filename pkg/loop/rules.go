@@ -24,7 +24,7 @@ func (c *checker) failure(n *Node) {
 			c.fault(n.Step.OnFailure.Source.Key("retry"), "E205", "A %s is not retried: it does no work.", n.Kind)
 		}
 	}
-	if effective.Then == "" {
+	if effective.Then == "" && (n.Join == nil || n.Join.Source != nil) && !c.triedThen(n) {
 		c.fault(c.labelOf(n), "E213", "%q does not say what happens when it fails. Add on_failure: {then: skip} (or halt, ask, {substitute: value}) to the step or to `defaults`.", n.Name)
 	}
 	p := place{node: n}
@@ -43,6 +43,16 @@ func (c *checker) failure(n *Node) {
 	}
 	n.Failure = rules
 	c.retriesDeclared(n)
+}
+
+// triedThen tells whether some `then` stands there, though it could not be read.
+func (c *checker) triedThen(n *Node) bool {
+	for _, rule := range []*FailureRule{n.Step.OnFailure, c.loop.Defaults.OnFailure} {
+		if rule != nil && rule.Source.Get("then") != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // completed fills in what the rule leaves out; both may be nil.
@@ -91,7 +101,7 @@ func (c *checker) substitute(n *Node) {
 	}
 	at := c.substituteNode(n)
 	for _, fault := range schema.Compatible(n.Failure.Substitute.Type(), n.OutputType) {
-		c.fault(pointedAt(at, fault.Path), "E120", "The substitute takes the place of the output, but %s.", fault.String())
+		c.fault(pointedAt(at, fault.Path), "E120", "The substitute takes the place of the output, but %s", sentence(fault.String()))
 	}
 }
 
@@ -411,7 +421,7 @@ func (c *checker) needsWords(n *Node, at *source.Node, why []reason) {
 		return
 	}
 	for _, reason := range why {
-		if !reason.words {
+		if !reason.words && !n.Action.Declared.Consequential() {
 			c.fault(reason.at, "E216", "%s, but nothing says what to ask. Add `approval: {ask: …}` to the step.", reason.what)
 		}
 	}

@@ -19,10 +19,10 @@ const (
 
 // structure checks the loop as a whole, after its rules were compiled.
 func (c *checker) structure() {
-	c.eachNode(c.def.Body, func(n *Node) {
-		c.effect(n)
-		c.unused(n)
-	})
+	c.eachNode(c.def.Body, c.effect)
+	if c.problems.Errors() == 0 { // a wrong reference would make its step look unused
+		c.eachNode(c.def.Body, c.unused)
+	}
 	c.manyWorkers()
 	c.nesting()
 	c.rhythm()

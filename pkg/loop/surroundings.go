@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"errors"
 	"io/fs"
 	"strings"
 	"unicode/utf8"
@@ -42,10 +43,11 @@ func (f *Files) Schema(ref source.Schema) (*schema.Schema, problem.Problems) {
 	}
 	if ref.Path == "" {
 		s, err := schema.FromValue(ref.Node.Where(), ref.Node.Plain())
-		if err != nil {
-			return nil, problem.Problems{ref.Node.Problem("E128", "This is no usable JSON Schema: "+sentence(err.Error()))}
+		var ps problem.Problems
+		for _, fault := range schemaFaults(err) {
+			ps = append(ps, pointedAt(ref.Node, fault.Path).Problem("E128", "This is no usable JSON Schema: "+sentence(fault.String())))
 		}
-		return s, nil
+		return s, ps
 	}
 	if s, known := f.schemas[ref.Path]; known {
 		return s, nil
@@ -56,7 +58,7 @@ func (f *Files) Schema(ref source.Schema) (*schema.Schema, problem.Problems) {
 		if err != nil {
 			message = "There is no file " + ref.Path + ". Paths are relative to the file that names them."
 		} else if s, err := schema.Compile(ref.Path, raw); err != nil {
-			message = "This is no usable JSON Schema: " + sentence(err.Error())
+			message = ref.Path + " is no usable JSON Schema: " + sentence(schemaFaults(err)[0].String())
 		} else {
 			f.schemas[ref.Path] = s
 			return s, nil
@@ -68,6 +70,18 @@ func (f *Files) Schema(ref source.Schema) (*schema.Schema, problem.Problems) {
 		code = "E127"
 	}
 	return nil, problem.Problems{ref.Node.Problem(code, message)}
+}
+
+// schemaFaults lists what makes a schema unusable; none for no error.
+func schemaFaults(err error) []schema.Fault {
+	var invalid *schema.InvalidSchemaError
+	switch {
+	case errors.As(err, &invalid) && len(invalid.Faults) > 0:
+		return invalid.Faults
+	case err != nil:
+		return []schema.Fault{{Message: err.Error()}}
+	}
+	return nil
 }
 
 // Text reads a text file of the project; the node is where its path stands.
@@ -84,4 +98,10 @@ func (f *Files) Text(path string, n *source.Node) (string, problem.Problems) {
 	return string(raw), nil
 }
 
-func sentence(text string) string { return strings.TrimSuffix(text, ".") + "." }
+// sentence ends a text with a full stop, unless it ends with a question.
+func sentence(text string) string {
+	if strings.HasSuffix(text, "?") {
+		return text
+	}
+	return strings.TrimSuffix(text, ".") + "."
+}

@@ -102,7 +102,7 @@ func (c *checker) backup(w *Worker, name string, at *source.Node) *Worker {
 		from, taken *schema.Schema
 	}{{"input", w.Input, b.Input}, {"output", b.Output, w.Output}} {
 		if faults := schema.Compatible(pair.from.Type(), pair.taken.Type()); len(faults) > 0 {
-			c.fault(at, "E226", "A backup has the same schemas, but the %s of %s and %s differ: %s.", pair.what, w.Charter.Worker, b.Charter.Worker, faults[0].String())
+			c.fault(at, "E226", "A backup has the same schemas, but the %s of %s and %s differ: %s", pair.what, w.Charter.Worker, b.Charter.Worker, sentence(faults[0].String()))
 		}
 	}
 	return b
@@ -147,7 +147,7 @@ func (c *checker) retryField(n *Node, field NamedValue) {
 		return
 	}
 	for _, fault := range schema.Compatible(tree.Type(), wanted.Type) {
-		c.fault(field.Value.Node, "E120", "%s does not take this: %s.", n.Worker.Charter.Worker, fault.String())
+		c.fault(field.Value.Node, "E120", "%s does not take this: %s", n.Worker.Charter.Worker, sentence(fault.String()))
 	}
 }
 
@@ -160,7 +160,7 @@ func (c *checker) inputFits(n *Node, input *Tree, wanted *schema.Schema, whose s
 		return
 	}
 	for _, fault := range schema.Compatible(schema.ObjectOf(), wanted.Type()) {
-		p := c.keyOf(n, string(n.Kind)).Problem("E120", fmt.Sprintf("%s needs an input, and the step gives none: %s.", whose, fault.String()))
+		p := c.keyOf(n, string(n.Kind)).Problem("E120", fmt.Sprintf("%s needs an input, and the step gives none: %s", whose, sentence(fault.String())))
 		p.See = wanted.Name()
 		c.problems = append(c.problems, p)
 	}
@@ -206,7 +206,7 @@ func (c *checker) sameWork(n *Node, w *Worker, row Row) {
 		return
 	}
 	if faults := schema.Compatible(w.Output.Type(), n.OutputType); len(faults) > 0 {
-		c.fault(row.Source.Get("worker"), "E227", "All workers of a table give the same output, but that of %s differs from the first: %s.", w.Charter.Worker, faults[0].String())
+		c.fault(row.Source.Get("worker"), "E227", "All workers of a table give the same output, but that of %s differs from the first: %s", w.Charter.Worker, sentence(faults[0].String()))
 	}
 }
 
@@ -311,6 +311,9 @@ func (c *checker) mayTouch(n *Node) {
 
 func (c *checker) covered(w *Worker, at *source.Node, key string, allowed []string) {
 	name := staticName(at.Text)
+	if _, declared := c.around.Project.Fact(name); !declared {
+		return // reported already
+	}
 	for _, declared := range allowed {
 		if registry.Fits(declared, name) {
 			return

@@ -14,7 +14,7 @@ import (
 // Around.Workers is not read. The worker lacks what could not be compiled.
 func CheckWorker(declared *charter.Charter, around Surroundings) (*Worker, problem.Problems) {
 	c := newChecker(around)
-	c.work = true
+	c.work = declared
 	w := &Worker{Charter: declared, Document: declared.Source.JSON(), Actions: map[string]*ActionRule{}}
 	var ps problem.Problems
 	w.Input, ps = around.Files.Schema(declared.Input)
@@ -164,6 +164,10 @@ func CheckCalls(workers map[string]*Worker) problem.Problems {
 				if _, exists := workers[called]; !exists {
 					ps = append(ps, at.Problem("E223", "There is no worker "+fmt.Sprintf("%q", called)+didYouMean(called, names)))
 				}
+				continue
+			}
+			if called == name {
+				ps = append(ps, at.Problem("E222", fmt.Sprintf("%s calls itself, so nothing ends the exchange.", name)))
 				continue
 			}
 			if reaches(workers, called, name, map[string]bool{}) {

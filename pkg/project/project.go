@@ -75,10 +75,12 @@ func Open(root string) (*Project, problem.Problems) { return Load(os.DirFS(root)
 // and is never nil.
 func Load(fsys fs.FS) (*Project, problem.Problems) {
 	l := newLoader(fsys)
-	l.registry()
-	l.charters()
+	known := l.registry()
+	l.charters(known)
 	l.loops()
-	l.check()
+	if known { // else every name of the project file would be reported as unknown
+		l.check()
+	}
 	return l.project, l.problems.Sorted()
 }
 
@@ -128,28 +130,30 @@ func (l *loader) bytes(path string) ([]byte, bool) {
 	return raw, true
 }
 
-func (l *loader) registry() {
+// registry reads the project file; false when nothing of it is known.
+func (l *loader) registry() bool {
 	raw, err := fs.ReadFile(l.project.fsys, File)
 	if errors.Is(err, fs.ErrNotExist) {
 		l.whole(File, "E130", "A project has a file outerloop.yaml at its root. `outerloop init DIR` makes one.")
-		return
+		return false
 	}
 	if err != nil {
 		l.whole(File, "E127", "The file cannot be read: "+err.Error()+".")
-		return
+		return false
 	}
 	read, ps := registry.Read(File, raw)
 	l.problems = append(l.problems, ps...)
 	if read != nil {
 		l.project.Registry = read
 	}
+	return read != nil
 }
 
 func (l *loader) around() loop.Surroundings {
 	return loop.Surroundings{Project: l.project.Registry, Workers: l.project.Workers, Loops: l.project.Loops, Files: l.files}
 }
 
-func (l *loader) charters() {
+func (l *loader) charters(check bool) {
 	found, _ := fs.Glob(l.project.fsys, WorkerDir+"/*/"+CharterFile)
 	broken := false
 	for _, file := range found {
@@ -168,11 +172,14 @@ func (l *loader) charters() {
 			l.problems = append(l.problems, c.Source.Find("worker").Problem("E131", fmt.Sprintf("The charter of %q stands in the folder %q. Give both the same name.", c.Worker, folder)))
 			broken = true
 		}
+		if !check {
+			continue
+		}
 		w, ps := loop.CheckWorker(c, l.around())
 		l.problems = append(l.problems, ps...)
 		l.project.Workers[folder] = w
 	}
-	if !broken {
+	if !broken && check {
 		l.problems = append(l.problems, loop.CheckCalls(l.project.Workers)...)
 	}
 }
@@ -206,7 +213,7 @@ func (l *loader) check() {
 		before := l.problems.Errors()
 		wrong := l.hasErrors(l.project.Paths[name])
 		d, ps := loop.Check(l.read[name], l.around())
-		l.problems = append(l.problems, ps...)
+		l.problems = append(l.problems, relevant(ps, wrong)...)
 		if d != nil && !wrong && l.problems.Errors() == before {
 			l.project.Loops[name] = d
 		}
@@ -217,6 +224,15 @@ func (l *loader) check() {
 			delete(l.project.Loops, name)
 		}
 	}
+}
+
+// relevant leaves out warnings of a file that could not be read whole: what
+// is missing in it makes the rest look unused.
+func relevant(ps problem.Problems, wrong bool) problem.Problems {
+	if !wrong {
+		return ps
+	}
+	return slices.DeleteFunc(ps, problem.Problem.Warning)
 }
 
 func (l *loader) hasErrors(path string) bool {

@@ -72,11 +72,18 @@ func Name(pattern string) Codec[string] {
 	expression := regexp.MustCompile(pattern)
 	return codec[string]{func(r *Reader, n *Node) (string, bool) {
 		if n.Kind != Text || !expression.MatchString(n.Text) || len(n.Text) > MaxName {
-			r.Fault(n, "E115", "%s is no name here: write %s, of at most %d characters.", upperFirst(article(n)), patternWords[pattern], MaxName)
+			r.Fault(n, "E115", "%s is no name here: write %s, of at most %d characters.", nameWords(n), patternWords[pattern], MaxName)
 			return "", false
 		}
 		return n.Text, true
 	}, fixed(map[string]any{"type": "string", "pattern": pattern, "maxLength": MaxName})}
+}
+
+func nameWords(n *Node) string {
+	if n.Kind == Text {
+		return fmt.Sprintf("%q", shorten(n.Text))
+	}
+	return upperFirst(article(n))
 }
 
 // Whole is a whole number between two bounds.
