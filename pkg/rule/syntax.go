@@ -39,5 +39,13 @@ func syntaxWords(message string) string {
 			return "the expression cannot be read here; write " + h.write
 		}
 	}
+	for _, quote := range []string{`"`, `'`} {
+		if strings.Contains(message, "token recognition error at: '"+quote) {
+			return "the expression cannot be read: a string has no closing quote"
+		}
+	}
+	if before, _, listed := strings.Cut(message, " expecting {"); listed {
+		message = before // all that could stand here helps nobody
+	}
 	return "the expression cannot be read: " + strings.ReplaceAll(message, "<EOF>", "its end")
 }
