@@ -15,6 +15,7 @@ import (
 	leadqualifier "github.com/outerloop-dev/outerloop/functions/workers/lead-qualifier"
 	"github.com/outerloop-dev/outerloop/functions/workers/mailer"
 	salesdashboard "github.com/outerloop-dev/outerloop/functions/workers/sales-dashboard"
+	"github.com/outerloop-dev/outerloop/pkg/gate"
 	"github.com/outerloop-dev/outerloop/pkg/schema"
 	"github.com/outerloop-dev/outerloop/pkg/worker"
 	"github.com/outerloop-dev/outerloop/pkg/worker/workertest"
@@ -83,6 +84,10 @@ func (c *chain) deal(d crm.Deal) {
 	}
 	c.review(d, mail)
 	c.alter(d, mail)
+	revised := c.run("followup-writer", followupwriter.Worker, in, workertest.Setup{
+		Visit: 2, Feedback: []gate.Feedback{{From: "claim-checker", Faults: []string{"a figure does not stand in the row"}}},
+	})
+	c.review(d, workertest.Output[letter.Mail](c.t, revised))
 	backup := c.run("followup-template", followuptemplate.Worker, in, workertest.Setup{})
 	c.review(d, workertest.Output[letter.Mail](c.t, backup))
 	if d.AmountEUR >= 10000 || drafted.Result.Confidence != worker.High {
