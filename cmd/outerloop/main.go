@@ -1,9 +1,29 @@
 // Command outerloop runs loops: see `outerloop --help`.
 package main
 
-import "github.com/outerloop-dev/outerloop/cmd/outerloop/cli"
+import (
+	_ "time/tzdata" // zones of loops, also where the system has none
+
+	"github.com/outerloop-dev/outerloop/cmd/outerloop/cli"
+	claimchecker "github.com/outerloop-dev/outerloop/functions/workers/claim-checker"
+	crmscan "github.com/outerloop-dev/outerloop/functions/workers/crm-scan"
+	followuptemplate "github.com/outerloop-dev/outerloop/functions/workers/followup-template"
+	followupwriter "github.com/outerloop-dev/outerloop/functions/workers/followup-writer"
+	leadqualifier "github.com/outerloop-dev/outerloop/functions/workers/lead-qualifier"
+	"github.com/outerloop-dev/outerloop/functions/workers/mailer"
+	salesdashboard "github.com/outerloop-dev/outerloop/functions/workers/sales-dashboard"
+)
 
 // version is set when the program is built.
 var version string
 
-func main() { cli.Main(cli.Config{Version: version}) }
+func main() {
+	cli.Main(cli.Config{
+		Version: version,
+		Workers: []cli.Worker{
+			crmscan.Worker, leadqualifier.Worker, followupwriter.Worker, followuptemplate.Worker,
+			claimchecker.Worker, mailer.Worker, salesdashboard.Worker,
+		},
+		Pages: []cli.Page{{Fact: "dashboard/sales", Render: salesdashboard.Render}},
+	})
+}

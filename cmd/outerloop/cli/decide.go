@@ -22,7 +22,7 @@ the content that an approval lets through. Reading decides nothing.`,
 		Args:    runArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			list, err := readList(cmd.Context(), a, func(ctx context.Context, r reader) ([]coordinator.ApprovalView, error) {
-				return r.Approvals(ctx, first(args))
+				return r.Approvals(ctx, coordinator.ApprovalsQuery{Run: first(args)})
 			})
 			if err != nil {
 				return err
@@ -49,7 +49,7 @@ which decision is needed and in which ways it can be resolved.`,
 		Args:    runArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			list, err := readList(cmd.Context(), a, func(ctx context.Context, r reader) ([]coordinator.ExceptionView, error) {
-				return r.Exceptions(ctx, first(args))
+				return r.Exceptions(ctx, coordinator.ExceptionsQuery{Run: first(args)})
 			})
 			if err != nil {
 				return err
@@ -207,7 +207,7 @@ func (a *app) printDecision(ctx context.Context, run string, view coordinator.Ap
 // findApproval completes an abbreviated id of an open request.
 func (a *app) findApproval(ctx context.Context, id string) (string, error) {
 	list, err := readList(ctx, a, func(ctx context.Context, r reader) ([]coordinator.ApprovalView, error) {
-		return r.Approvals(ctx, "")
+		return r.Approvals(ctx, coordinator.ApprovalsQuery{})
 	})
 	if err != nil {
 		return "", err

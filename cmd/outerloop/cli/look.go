@@ -84,7 +84,7 @@ func (a *app) printRuns(list []coordinator.RunView) error {
 // readList reads a list; a missing state file is an empty one, never null.
 func readList[T any](ctx context.Context, a *app, read func(context.Context, reader) ([]T, error)) ([]T, error) {
 	var list []T
-	err := a.reading(func(r reader) (err error) {
+	err := a.reading(ctx, func(r reader) (err error) {
 		list, err = read(ctx, r)
 		return err
 	})
@@ -181,7 +181,7 @@ lists them one by one, -o json always does.`,
 
 func (a *app) readShow(ctx context.Context, id string, history bool) (showDocument, error) {
 	var doc showDocument
-	err := a.reading(func(r reader) error {
+	err := a.reading(ctx, func(r reader) error {
 		run, err := findRun(ctx, r, id)
 		if err != nil {
 			return err
@@ -278,16 +278,16 @@ func (a *app) writeLog(entries []coordinator.LogView) {
 func (a *app) actionsCommand() *cobra.Command {
 	var key string
 	cmd := &cobra.Command{
-		Use:   "actions",
+		Use:   "actions [LOOP]",
 		Short: "List the action log: what was done outside, once each",
 		Long: `Lists business actions with their entry (KEY:ACTION), state and result. An action that
 is done is never done again, whatever starts a run; one of unknown outcome is verified or
 asked about, as its charter says.`,
-		Example: "  outerloop actions\n  outerloop actions --key D-1042/",
-		Args:    none,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Example: "  outerloop actions\n  outerloop actions crm-followup --key D-1042/",
+		Args:    runArg,
+		RunE: func(cmd *cobra.Command, args []string) error {
 			list, err := readList(cmd.Context(), a, func(ctx context.Context, r reader) ([]coordinator.ActionView, error) {
-				return r.Actions(ctx, key)
+				return r.Actions(ctx, coordinator.ActionsQuery{Loop: first(args), Key: key})
 			})
 			if err != nil {
 				return err

@@ -109,7 +109,7 @@ func (a *app) resolve(ctx context.Context, req coordinator.ResolveRequest) error
 // findException completes an abbreviated id of an open exception.
 func (a *app) findException(ctx context.Context, id string) (string, error) {
 	list, err := readList(ctx, a, func(ctx context.Context, r reader) ([]coordinator.ExceptionView, error) {
-		return r.Exceptions(ctx, "")
+		return r.Exceptions(ctx, coordinator.ExceptionsQuery{})
 	})
 	if err != nil {
 		return "", err

@@ -69,7 +69,7 @@ func (a *app) addCommands(root *cobra.Command) {
 			root.AddCommand(cmd)
 		}
 	}
-	add(groupDeclare, a.validateCommand(), a.compileCommand(), a.explainCommand(), a.scheduleCommand(), a.aslCommand())
+	add(groupDeclare, a.validateCommand(), a.compileCommand(), a.schemaCommand(), a.explainCommand(), a.scheduleCommand(), a.aslCommand())
 	add(groupRun, a.runCommand(), a.cancelCommand(), a.redriveCommand())
 	add(groupPeople, a.approvalsCommand(), a.approveCommand(), a.rejectCommand(), a.exceptionsCommand(), a.resolveCommand())
 	add(groupLook, a.runsCommand(), a.showCommand(), a.logCommand(), a.actionsCommand())

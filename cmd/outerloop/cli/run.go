@@ -166,15 +166,15 @@ type runState struct {
 
 func (a *app) readRun(ctx context.Context, run string) (runState, error) {
 	var found runState
-	err := a.reading(func(r reader) error {
+	err := a.reading(ctx, func(r reader) error {
 		var err error
 		if found.show, err = r.Show(ctx, run); err != nil {
 			return err
 		}
-		if found.approvals, err = r.Approvals(ctx, run); err != nil {
+		if found.approvals, err = r.Approvals(ctx, coordinator.ApprovalsQuery{Run: run}); err != nil {
 			return err
 		}
-		found.exceptions, err = r.Exceptions(ctx, run)
+		found.exceptions, err = r.Exceptions(ctx, coordinator.ExceptionsQuery{Run: run})
 		return err
 	})
 	return found, err
