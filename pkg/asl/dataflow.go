@@ -19,7 +19,7 @@ func (t *transition) effectiveInput(f *flow) (selected, effective []byte, bad *f
 		return selected, effective, nil
 	}
 	s := &scope{input: selected, flow: f, run: t}
-	if f.Task != nil {
+	if f.Task != nil && f.state.task.resource.Pattern == WaitForTaskToken {
 		s.token = f.Task.Token
 	}
 	effective, bad = t.evalTemplate(s, f.state.parameters)

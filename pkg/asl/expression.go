@@ -37,6 +37,7 @@ type pathExpression struct {
 	path     *jsonpath.Path
 }
 
+// String returns the path as written.
 func (e *pathExpression) String() string { return e.text }
 
 func (e *pathExpression) variables(fn func(string)) {

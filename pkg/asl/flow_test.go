@@ -280,3 +280,20 @@ func TestNoChoiceMatched(t *testing.T) {
 		t.Errorf("error is %s", text(out.Error))
 	}
 }
+
+// An iteration that was about to begin when another failed does not begin.
+func TestFailureStopsWhatIsAboutToBegin(t *testing.T) {
+	t.Parallel()
+	out := run(t, `{"StartAt":"M","States":{"M":{"Type":"Map","MaxConcurrency":2,"Catch":[{"ErrorEquals":["E"],"Next":"C"}],"Next":"C",
+		"ItemProcessor":{"StartAt":"A","States":{
+			"A":{"Type":"Choice","Choices":[{"Variable":"$","NumericEquals":1,"Next":"F"}],"Default":"P"},
+			"P":{"Type":"Succeed"},"F":{"Type":"Fail","Error":"E"}}}},
+		"C":{"Type":"Wait","Seconds":1,"Next":"S"},"S":{"Type":"Pass","Result":"done","End":true}}}`, `[0,1,2,3]`, "")
+	if string(out.Output) != `"done"` {
+		t.Fatalf("output is %s (%s: %s)", out.Output, text(out.Error), text(out.Cause))
+	}
+	failed := slices.Index(out.Events, "MapStateFailed")
+	if failed < 0 || slices.Contains(out.Events[failed:], "ChoiceStateEntered") {
+		t.Errorf("events are %v", out.Events)
+	}
+}

@@ -141,10 +141,13 @@ func (t *transition) abandonGroup(f *flow, record bool) {
 
 // abandon stops a flow and all within it.
 func (t *transition) abandon(f *flow, record bool) {
-	if f == nil || f.state == nil || f.gone {
+	if f == nil || f.gone {
 		return
 	}
 	f.gone = true
+	if f.state == nil { // about to begin
+		return
+	}
 	t.abandonGroup(f, record)
 	waits := f.Group != nil
 	f.Group = nil

@@ -26,6 +26,7 @@ type argument struct {
 	raw     string
 }
 
+// String returns the call as written.
 func (c *call) String() string { return c.text }
 
 func (c *call) variables(fn func(string)) {

@@ -105,7 +105,7 @@ func (l *loader) load(text []byte) {
 		m.timeout = n
 	}
 	l.kind = m.kind
-	m.block = l.block(o, nil)
+	m.block = l.block(o)
 	if m.block == nil {
 		return
 	}
@@ -120,8 +120,8 @@ func (l *loader) load(text []byte) {
 const maxTimeout = 99999999
 
 // block reads StartAt and States of a machine, branch or processor.
-func (l *loader) block(o *object, outer *state) *block {
-	b := &block{outer: outer, path: o.path}
+func (l *loader) block(o *object) *block {
+	b := &block{byName: map[string]*state{}}
 	o.require("StartAt", "States")
 	states, ok := o.child("States")
 	if !ok {
@@ -131,6 +131,7 @@ func (l *loader) block(o *object, outer *state) *block {
 		name := rawjson.Text(key)
 		if s := l.state(name, v, b, states.path+"/"+name); s != nil {
 			b.states = append(b.states, s)
+			b.byName[name] = s
 		}
 	}
 	if rawjson.Len(states.value) == 0 {
@@ -146,7 +147,7 @@ func (l *loader) block(o *object, outer *state) *block {
 
 // state reads one state and notes its name.
 func (l *loader) state(name string, v []byte, b *block, path string) *state {
-	s := &state{name: name, path: path, block: b}
+	s := &state{name: name, path: path}
 	if n := utf8.RuneCountInString(name); n == 0 || n > MaxName {
 		l.schema(path, "State name must have 1 to %d characters but has %d", MaxName, n)
 	}

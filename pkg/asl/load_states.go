@@ -130,7 +130,7 @@ func (l *loader) parallelState(o *object, s *state) {
 		}
 		b.allow("StartAt", "States", "Comment", "QueryLanguage")
 		b.queryLanguage()
-		if inner := l.block(b, s); inner != nil {
+		if inner := l.block(b); inner != nil {
 			s.branches = append(s.branches, inner)
 		}
 	}
@@ -196,7 +196,7 @@ func (l *loader) processor(o *object, s *state) {
 	if s.mapping.distributed {
 		l.kind = s.mapping.childType
 	}
-	s.mapping.body = l.block(o, s)
+	s.mapping.body = l.block(o)
 	l.kind = outer
 }
 

@@ -68,18 +68,10 @@ func (m *Machine) Processor(mapState string) *Machine { return m.processors[mapS
 type block struct {
 	start  *state
 	states []*state
-	outer  *state // the Parallel or Map around it, nil at the top
-	path   string
+	byName map[string]*state
 }
 
-func (b *block) state(name string) *state {
-	for _, s := range b.states {
-		if s.name == name {
-			return s
-		}
-	}
-	return nil
-}
+func (b *block) state(name string) *state { return b.byName[name] }
 
 // stateType is the Type of a state.
 type stateType string
@@ -97,12 +89,11 @@ const (
 
 // state is one state with everything compiled that can be.
 type state struct {
-	name  string
-	kind  stateType
-	path  string // in the definition
-	block *block
-	next  *state // nil at an end
-	end   bool
+	name string
+	kind stateType
+	path string // in the definition
+	next *state // nil at an end
+	end  bool
 
 	inputPath  *pathField
 	outputPath *pathField

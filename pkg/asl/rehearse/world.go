@@ -38,6 +38,7 @@ type appointment struct {
 	event asl.Event
 }
 
+// agenda is a heap of appointments, the next one first (heap.Interface).
 type agenda []appointment
 
 func (a agenda) Len() int { return len(a) }
