@@ -39,18 +39,22 @@ func TestStoreOnEndpoint(t *testing.T) {
 // endpoint makes a table for one test at the endpoint named in the environment.
 func endpoint(t *testing.T) (*dynamodb.Client, string) {
 	t.Helper()
-	url := os.Getenv("OUTERLOOP_DYNAMODB_ENDPOINT")
-	if url == "" {
+	if os.Getenv("OUTERLOOP_DYNAMODB_ENDPOINT") == "" {
 		t.Skip("OUTERLOOP_DYNAMODB_ENDPOINT is not set: not compared with a real DynamoDB (see localstack/ministack.sh)")
 	}
-	client := dynamodb.New(dynamodb.Options{
-		Region: "us-east-1", BaseEndpoint: &url, Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
-	})
+	client := connect()
 	table := "storetest-" + rand.Text()
 	if _, err := client.CreateTable(t.Context(), dynamostore.Table(table)); err != nil {
 		t.Fatal(err)
 	}
 	return client, table
+}
+
+func connect() *dynamodb.Client {
+	return dynamodb.New(dynamodb.Options{
+		Region: "us-east-1", BaseEndpoint: aws.String(os.Getenv("OUTERLOOP_DYNAMODB_ENDPOINT")),
+		Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
+	})
 }
 
 func bucket(t *testing.T, url string) (*s3.Client, string) {
