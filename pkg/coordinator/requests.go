@@ -55,7 +55,7 @@ type DecideRequest struct {
 	Reason  string
 	// Edit replaces the content that is approved; nil: as it stands. It is
 	// checked as the worker's own work would be.
-	Edit json.RawMessage
+	Edit json.RawMessage `json:",omitempty"`
 }
 
 // The ways to resolve an exception (R39).
@@ -76,7 +76,7 @@ type ResolveRequest struct {
 	By     string
 	Reason string
 	// Value is the new input of the step (WayEdit) or its output (WaySubstitute).
-	Value json.RawMessage
+	Value json.RawMessage `json:",omitempty"`
 	// Outcome says what became of an action whose outcome was unknown: "done"
 	// or "failed"; empty where no action is asked about.
 	Outcome string
