@@ -24,11 +24,14 @@ func (l *loader) choiceState(o *object, s *state) {
 // maxRuleNest is how deeply And, Or and Not may nest.
 const maxRuleNest = 50
 
+// invalidRule stands for a rule that was reported.
+var invalidRule = allOf(nil)
+
 // rule reads a rule; depth counts And, Or and Not around it.
 func (o *object) rule(depth int) test {
 	if depth > maxRuleNest {
 		o.l.schema(o.path, "Rules are nested more than %d deep", maxRuleNest)
-		return nil
+		return invalidRule
 	}
 	var operator string
 	for k := range rawjson.Members(o.value) {
@@ -46,19 +49,19 @@ func (o *object) rule(depth int) test {
 	switch operator {
 	case "":
 		o.l.schema(o.path, "A comparison operator is required")
-		return nil
+		return invalidRule
 	case "And", "Or":
 		return o.combined(operator, depth)
 	case "Not":
 		if inner, ok := o.child("Not"); ok {
 			return not{inner.rule(depth + 1)}
 		}
-		return nil
+		return invalidRule
 	}
 	o.require("Variable")
 	subject := o.expression("Variable", false)
 	if subject == nil {
-		return nil
+		return invalidRule
 	}
 	return o.comparison(operator, subject)
 }
