@@ -18,8 +18,6 @@ const (
 	deployGrace = 30 * time.Second
 	// longestAttempt bounds an attempt whose worker names no limit.
 	longestAttempt = 15 * time.Minute
-	// leasePoll is how soon a held resource is looked at again at the latest.
-	leasePoll = 5 * time.Second
 )
 
 // prepareAndClaim does the rest of admit in the order that leaves nothing to
@@ -241,7 +239,7 @@ func (q *call) takeResource(ctx context.Context, resource string, now, limit tim
 	mine := lease.Run == q.run.ID && lease.Address == q.at
 	if !mine && now.UnixMilli() < lease.UntilMs {
 		until := time.UnixMilli(lease.UntilMs)
-		if soon := now.Add(leasePoll); soon.Before(until) {
+		if soon := now.Add(q.c.cfg.ResourcePoll); soon.Before(until) {
 			until = soon
 		}
 		out := later(until.UTC(), resource+" is held by "+lease.Step)

@@ -113,12 +113,16 @@ type Config struct {
 	ActionGrace time.Duration
 	// CrashLimit is how many dead leases one generation of a step survives; 0: 3.
 	CrashLimit int
+	// ResourcePoll is how soon a step asks again for a resource that another step
+	// holds, at the latest; 0: 5 s. On a queue each asking is a receive.
+	ResourcePoll time.Duration
 	// Attempts is how often a write is decided again after it lost a race; 0: 8.
 	Attempts int
 }
 
 const (
 	defaultLease       = 60 * time.Second
+	defaultPoll        = 5 * time.Second
 	defaultActionGrace = 10 * time.Second
 	defaultCrashLimit  = 3
 	defaultAttempts    = 8
@@ -155,6 +159,9 @@ func New(cfg Config) (*Coordinator, error) {
 	}
 	if cfg.Lease == 0 {
 		cfg.Lease = defaultLease
+	}
+	if cfg.ResourcePoll == 0 {
+		cfg.ResourcePoll = defaultPoll
 	}
 	if cfg.ActionGrace == 0 {
 		cfg.ActionGrace = defaultActionGrace

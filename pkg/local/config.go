@@ -47,8 +47,8 @@ type Config struct {
 	Grace time.Duration
 	// DirectAtOnce bounds direct invocations of workers together; 0: 64.
 	DirectAtOnce int
-	// Limits are the coordinator's Lease, ActionGrace, CrashLimit and Attempts;
-	// its other fields are ignored.
+	// Limits are the coordinator's Lease, ActionGrace, ResourcePoll (here 250 ms
+	// where it is 0), CrashLimit and Attempts; its other fields are ignored.
 	Limits coordinator.Config
 }
 
@@ -113,6 +113,7 @@ const (
 	defaultPatience = 2 * time.Minute
 	defaultGrace    = 5 * time.Second
 	defaultDirect   = 64
+	defaultPoll     = 250 * time.Millisecond
 	defaultTimeout  = 60 * time.Second
 )
 
@@ -148,6 +149,9 @@ func (cfg Config) filled() (Config, error) {
 	}
 	if cfg.Grace == 0 {
 		cfg.Grace = defaultGrace
+	}
+	if cfg.Limits.ResourcePoll == 0 {
+		cfg.Limits.ResourcePoll = defaultPoll
 	}
 	if cfg.DirectAtOnce <= 0 {
 		cfg.DirectAtOnce = defaultDirect

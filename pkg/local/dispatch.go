@@ -224,7 +224,7 @@ func (e *Engine) deliver(ctx context.Context, p *pool, m *durable.Message) error
 	case handled.Later.IsZero():
 		return e.core.Return(ctx, m, e.soon(again(m.Receives)))
 	}
-	return e.core.Return(ctx, m, handled.Later)
+	return e.core.Postpone(ctx, m, handled.Later)
 }
 
 // again is when a message without an answer comes again.

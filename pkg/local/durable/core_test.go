@@ -297,6 +297,11 @@ func TestVisibilityAndDeadLetters(t *testing.T) {
 	if m, _ = b.receive(); m == nil || m.Receives != 3 {
 		t.Fatalf("after an hour: %+v", m)
 	}
+	b.ok(b.Postpone(t.Context(), m, b.now)) // does not count
+	b.now = b.now.Add(time.Second)
+	if m, _ = b.receive(); m == nil || m.Receives != 3 {
+		t.Fatalf("after it was postponed: %+v", m)
+	}
 	b.ok(b.Return(t.Context(), m, b.now))
 	b.now = b.now.Add(time.Second)
 	if m, _ = b.receive(); m != nil {

@@ -312,8 +312,19 @@ func (c *Core) Extend(m *Message, until time.Time) {
 	}
 }
 
-// Return gives a message back: it is visible again at a time, also after a restart.
+// Return gives a message back that nobody answered: it is visible again at a
+// time, also after a restart.
 func (c *Core) Return(ctx context.Context, m *Message, visible time.Time) error {
+	return c.giveBack(ctx, m, visible, m.Receives)
+}
+
+// Postpone gives a message back whose receiver asked for it again later. Unlike
+// on SQS this receive does not count, however often it is postponed.
+func (c *Core) Postpone(ctx context.Context, m *Message, visible time.Time) error {
+	return c.giveBack(ctx, m, visible, m.Receives-1)
+}
+
+func (c *Core) giveBack(ctx context.Context, m *Message, visible time.Time, count int64) error {
 	unlock, err := c.lock()
 	if err != nil {
 		return err
@@ -330,7 +341,7 @@ func (c *Core) Return(ctx context.Context, m *Message, visible time.Time) error 
 		return err
 	}
 	item.Due = &store.IndexKey{Part: partQueue + m.Queue, Sort: dueKey(visible, m.ID)}
-	item.List = nil
+	item.List, item.Numbers = nil, map[string]int64{receives: count}
 	if err := c.apply(ctx, store.Replace(*item)); err != nil {
 		return fmt.Errorf("returning message %s: %w", m.ID, err)
 	}
