@@ -70,10 +70,12 @@ func Run(ctx context.Context, cfg Config, s Streams, args ...string) int {
 type app struct {
 	Config
 	Streams
-	args    []string
-	format  string
-	state   string
-	project string
+	args []string
+	// mailsBefore is how many mails the outbox held when the command began.
+	mailsBefore int
+	format      string
+	state       string
+	project     string
 }
 
 // report prints an error and what to do about it.

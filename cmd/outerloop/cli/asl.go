@@ -18,8 +18,9 @@ func (a *app) aslCommand() *cobra.Command {
 		Short: "Check and rehearse any Amazon States Language definition",
 		Long: `Works on plain Amazon States Language, JSONPath dialect: the machines that compile
 writes and any other.`,
-		Args: a.unknownCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Example: "  outerloop asl validate machine.asl.json\n  outerloop asl run machine.asl.json --mocks answers.json",
+		Args:    a.unknownCommand,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.aslValidateCommand(), a.aslRunCommand())
 	return cmd

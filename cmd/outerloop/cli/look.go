@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/outerloop-dev/outerloop/pkg/asl"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator"
 	"github.com/outerloop-dev/outerloop/pkg/local"
 )
@@ -146,7 +147,7 @@ func first(args []string) string {
 // showDocument is `show -o json`; History only with --history.
 type showDocument struct {
 	coordinator.ShowView
-	History []coordinator.LogView `json:"history,omitempty"`
+	History []local.ExecutionHistory `json:"history,omitempty"`
 }
 
 func (a *app) showCommand() *cobra.Command {
@@ -174,23 +175,23 @@ lists them one by one, -o json always does.`,
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&history, "history", false, "also the coordinator's decisions, in order")
+	cmd.Flags().BoolVar(&history, "history", false, "also the engine's events of each execution")
 	cmd.Flags().BoolVar(&steps, "steps", false, "every step on a line of its own")
 	return cmd
 }
 
 func (a *app) readShow(ctx context.Context, id string, history bool) (showDocument, error) {
 	var doc showDocument
-	err := a.reading(ctx, func(r reader) error {
-		run, err := findRun(ctx, r, id)
+	err := a.readingFile(ctx, func(r *local.Reader) error {
+		run, err := findRun(ctx, r.Coordinator(), id)
 		if err != nil {
 			return err
 		}
-		if doc.ShowView, err = r.Show(ctx, run); err != nil {
+		if doc.ShowView, err = r.Coordinator().Show(ctx, run); err != nil {
 			return err
 		}
 		if history {
-			doc.History, err = r.Log(ctx, run)
+			doc.History, err = r.History(ctx, run)
 		}
 		return err
 	})
@@ -232,10 +233,25 @@ func (a *app) printShow(doc showDocument, steps bool) {
 		t.write(a, a.Out)
 		a.say("  outerloop approvals; outerloop exceptions   say what is asked")
 	}
-	if len(doc.History) > 0 {
-		a.say("\nDecisions")
-		a.writeLog(doc.History)
+	for _, execution := range doc.History {
+		a.say("\nEvents of %s", execution.Execution)
+		a.writeEvents(execution.Events)
 	}
+}
+
+func (a *app) writeEvents(events []asl.HistoryEvent) {
+	t := table{head: []string{"ID", "TIME (UTC)", "EVENT", "STATE", "ERROR"}, right: []bool{true}}
+	for _, e := range events {
+		name, fault := "", ""
+		if d := e.Details; d != nil {
+			name = d.Name
+			if d.Error != nil {
+				fault = *d.Error
+			}
+		}
+		t.add(fmt.Sprint(e.ID), e.Time.UTC().Format("15:04:05.000"), string(e.Type), plain(name), plain(fault))
+	}
+	t.write(a, a.Out)
 }
 
 func (a *app) logCommand() *cobra.Command {
@@ -247,20 +263,31 @@ with references to input and output. Without a name it is the newest run's.`,
 		Example: "  outerloop log\n  outerloop log crm-followup-3f2a -o json | jq '.[] | select(.kind == \"settled\")'",
 		Args:    runArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			doc, err := a.readShow(cmd.Context(), first(args), true)
-			if err != nil {
-				return err
-			}
-			if a.asJSON() {
-				if doc.History == nil {
-					doc.History = []coordinator.LogView{}
-				}
-				return a.writeJSON(doc.History)
-			}
-			a.writeLog(doc.History)
-			return nil
+			return a.log(cmd.Context(), first(args))
 		},
 	}
+}
+
+func (a *app) log(ctx context.Context, id string) error {
+	list := []coordinator.LogView{}
+	err := a.reading(ctx, func(r reader) error {
+		run, err := findRun(ctx, r, id)
+		if err != nil {
+			return err
+		}
+		list, err = r.Log(ctx, run)
+		return err
+	})
+	switch {
+	case errors.Is(err, local.ErrNoState):
+		return a.noRuns()
+	case err != nil:
+		return err
+	case a.asJSON():
+		return a.writeJSON(list)
+	}
+	a.writeLog(list)
+	return nil
 }
 
 func (a *app) writeLog(entries []coordinator.LogView) {

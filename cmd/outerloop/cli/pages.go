@@ -44,3 +44,39 @@ func (a *app) writePages(ctx context.Context) ([]string, error) {
 	}
 	return files, nil
 }
+
+// outbox is where connections of kind outbox put mails.
+func (a *app) outbox() string { return filepath.Join(filepath.Dir(a.stateFile()), "outbox") }
+
+// writePlaces says where the mails and the pages are, and how many mails are new.
+func (a *app) writePlaces(pages []string) {
+	mails := countMails(a.outbox())
+	if mails > 0 {
+		fresh := "none new"
+		if n := mails - a.mailsBefore; n > 0 {
+			fresh = fmt.Sprintf("%d new", n)
+		}
+		a.say("outbox   %s  (%s, %s)", a.here(a.outbox()), count(mails, "mail", "mails"), fresh)
+	}
+	for _, page := range pages {
+		a.say("page     %s", a.here(page))
+	}
+}
+
+// countMails counts the mails in an outbox, those of several connections together.
+func countMails(dir string) int {
+	n := 0
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return 0
+	}
+	for _, entry := range entries {
+		switch {
+		case entry.IsDir():
+			n += countMails(filepath.Join(dir, entry.Name()))
+		case strings.HasSuffix(entry.Name(), ".eml"):
+			n++
+		}
+	}
+	return n
+}

@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -49,25 +50,20 @@ func (a *app) writeContent(raw json.RawMessage) {
 		}
 		return
 	}
-	names := make([]string, 0, len(fields))
-	for name := range fields {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		a.writeField(name, fields[name])
 	}
 }
 
 func (a *app) writeField(name string, value any) {
-	text, isText := value.(string)
-	if !isText {
-		raw, err := json.Marshal(value)
-		if err != nil {
-			return
+	if list, ok := value.([]any); ok && len(list) > 0 {
+		a.say("    %s", a.dim(name))
+		for _, item := range list {
+			a.say("      - %s", plain(oneLine(item)))
 		}
-		text = string(raw)
+		return
 	}
+	text := oneLine(value)
 	lines := strings.Split(strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), "\n"), "\n")
 	if len(lines) == 1 {
 		a.say("    %s  %s", a.dim(name), plain(lines[0]))
@@ -77,6 +73,25 @@ func (a *app) writeField(name string, value any) {
 	for _, line := range lines {
 		a.say("      %s", strings.TrimRight(plainLines(line), " "))
 	}
+}
+
+// oneLine is a JSON value in words: texts as they are, objects as "name value" pairs.
+func oneLine(value any) string {
+	switch v := value.(type) {
+	case string:
+		return v
+	case map[string]any:
+		parts := make([]string, 0, len(v))
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			parts = append(parts, name+": "+oneLine(v[name]))
+		}
+		return strings.Join(parts, ", ")
+	}
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Sprint(value)
+	}
+	return string(raw)
 }
 
 // writeExceptions prints exceptions so that each is understood in half a minute (R39).
@@ -120,7 +135,7 @@ func (a *app) writeWaiting(approvals []coordinator.ApprovalView, exceptions []co
 		a.say("\n%s", a.bold(count(len(approvals), "approval waits", "approvals wait")+" for a person"))
 		t := table{}
 		for _, v := range approvals {
-			t.add("  "+v.ID, plain(v.Ask))
+			t.add("  "+v.ID, plain(v.Step), plain(v.Ask))
 		}
 		t.write(a, a.Out)
 		a.say("  %s", approversText(approvals))

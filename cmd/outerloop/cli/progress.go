@@ -26,6 +26,8 @@ type progress struct {
 	inPlace bool
 	width   int
 
+	// quiet: nothing is drawn yet.
+	quiet   bool
 	started time.Time
 	drawn   time.Time
 	steps   map[string]*stepProgress
@@ -38,7 +40,7 @@ type stepProgress struct{ entered, done, waiting int }
 func (a *app) newProgress() *progress {
 	return &progress{
 		out: a.Err, now: a.Now, inPlace: a.Live, width: a.Width,
-		started: a.Now(), steps: map[string]*stepProgress{},
+		started: a.Now(), drawn: a.Now(), steps: map[string]*stepProgress{},
 	}
 }
 
@@ -78,7 +80,7 @@ func progressState(e local.Progress) (step, kind string) {
 	}
 	name, state, beside := strings.Cut(e.State, ".")
 	switch {
-	case e.State == "" || strings.Contains(name, " "):
+	case e.State == "" || e.State == "finish":
 		return "", ""
 	case beside && state == "approval" && entered:
 		return name, "asked"
@@ -92,6 +94,19 @@ func progressState(e local.Progress) (step, kind string) {
 	return name, "done"
 }
 
+// hold draws nothing until begin, while other lines are printed.
+func (p *progress) hold() *progress {
+	p.quiet = true
+	return p
+}
+
+// begin draws from now on.
+func (p *progress) begin() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.quiet = false
+}
+
 // draw shows the line if it is due. Callers hold the lock.
 func (p *progress) draw(last bool) {
 	now := p.now()
@@ -99,7 +114,7 @@ func (p *progress) draw(last bool) {
 	if p.inPlace {
 		every = redrawEvery
 	}
-	if !last && now.Sub(p.drawn) < every {
+	if p.quiet || !last && now.Sub(p.drawn) < every {
 		return
 	}
 	line := p.line(now)
@@ -137,15 +152,16 @@ func (p *progress) line(now time.Time) string {
 	return strings.Join(parts, "  ")
 }
 
-// end takes the line away; where it was not in place, the last state is printed.
+// end takes the line away; where it was not in place, the last state follows
+// the earlier ones.
 func (p *progress) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.inPlace {
+	switch {
+	case p.shown == "":
+	case !p.inPlace:
 		p.draw(true)
-		return
-	}
-	if p.shown != "" {
+	default:
 		fmt.Fprint(p.out, "\r\x1b[K")
 		p.shown = ""
 	}

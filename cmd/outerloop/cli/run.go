@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -106,9 +103,9 @@ func (a *app) startAndDrive(ctx context.Context, p opened, req coordinator.Start
 	if err != nil {
 		return started, idle, err
 	}
-	shown := a.newProgress()
+	shown := a.newProgress().hold()
 	cfg.Progress = shown.tell
-	s, err := local.Join(ctx, cfg)
+	s, err := a.join(ctx, cfg)
 	if err != nil {
 		return started, idle, err
 	}
@@ -122,6 +119,7 @@ func (a *app) startAndDrive(ctx context.Context, p opened, req coordinator.Start
 	if !started.Duplicate && !a.asJSON() {
 		fmt.Fprintf(a.Err, "%s started for %s\n", started.Run, plain(started.Subject))
 	}
+	shown.begin()
 	idle, err = s.Drive(ctx)
 	shown.end()
 	if ctx.Err() != nil {
@@ -183,8 +181,8 @@ func (a *app) readRun(ctx context.Context, run string) (runState, error) {
 func (a *app) printAfterRun(started coordinator.Started, found runState, idle local.Idle, pages []string) {
 	v := found.show
 	if started.Duplicate {
-		a.say("duplicate of %s: %s has had its run; nothing more was started", v.ID, plain(v.Subject))
-		a.say("  --rerun starts another one; what was done in the world is not done again\n")
+		a.say("duplicate of %s: %s has its run already, so nothing was started", v.ID, plain(v.Subject))
+		a.say("  --rerun starts another run; what was done in the world is not done again\n")
 	}
 	a.writeRun(v.RunView)
 	a.say("")
@@ -194,43 +192,11 @@ func (a *app) printAfterRun(started coordinator.Started, found runState, idle lo
 		a.writeSteps(trouble, fewSteps)
 	}
 	a.writeWaiting(found.approvals, found.exceptions)
+	a.say("")
 	a.writePlaces(pages)
 	if !v.Status.Closed() && len(found.approvals)+len(found.exceptions) == 0 && !idle.Next.IsZero() {
 		a.say("\nnothing can move before %s UTC; outerloop dev keeps working until then", stamp(&idle.Next))
 	}
-}
-
-// writePlaces says where the mails and the pages are.
-func (a *app) writePlaces(pages []string) {
-	outbox := filepath.Join(filepath.Dir(a.stateFile()), "outbox")
-	mails := countMails(outbox)
-	if mails > 0 || len(pages) > 0 {
-		a.say("")
-	}
-	if mails > 0 {
-		a.say("outbox   %s  (%s)", a.here(outbox), count(mails, "mail", "mails"))
-	}
-	for _, page := range pages {
-		a.say("page     %s", a.here(page))
-	}
-}
-
-// countMails counts the mails in an outbox, those of several connections together.
-func countMails(dir string) int {
-	n := 0
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return 0
-	}
-	for _, entry := range entries {
-		switch {
-		case entry.IsDir():
-			n += countMails(filepath.Join(dir, entry.Name()))
-		case strings.HasSuffix(entry.Name(), ".eml"):
-			n++
-		}
-	}
-	return n
 }
 
 // runCode is a run's exit code: 3 only while something waits for a person.

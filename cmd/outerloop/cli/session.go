@@ -40,6 +40,13 @@ func (a *app) someProject() (*opened, error) {
 	return &p, err
 }
 
+// join becomes the owner of the state file or a visitor, and counts the mails
+// that were there before.
+func (a *app) join(ctx context.Context, cfg local.Config) (*local.Session, error) {
+	a.mailsBefore = countMails(a.outbox())
+	return local.Join(ctx, cfg)
+}
+
 // acting joins the state file to do one thing for a person and drives on what
 // it set free. act answers the run that it is about.
 func (a *app) acting(ctx context.Context, act func(*local.Session) (string, error)) (run string, err error) {
@@ -59,7 +66,7 @@ func (a *app) acting(ctx context.Context, act func(*local.Session) (string, erro
 	}
 	shown := a.newProgress()
 	cfg.Progress = shown.tell
-	s, err := local.Join(ctx, cfg)
+	s, err := a.join(ctx, cfg)
 	if err != nil {
 		return "", err
 	}
@@ -107,10 +114,11 @@ func (a *app) printStanding(ctx context.Context, view coordinator.ShowView) erro
 		a.say("  %s for a person: outerloop approvals; outerloop exceptions", count(n, "more thing waits", "more things wait"))
 	}
 	pages, err := a.writePages(ctx)
-	for _, page := range pages {
-		a.say("page     %s", a.here(page))
+	if err != nil {
+		return err
 	}
-	return err
+	a.writePlaces(pages)
+	return nil
 }
 
 // completeID completes an abbreviated id from a list of known ones.

@@ -61,6 +61,7 @@ func tookText(from, to *time.Time) string {
 type tally struct {
 	path   string
 	order  int
+	began  time.Time
 	counts map[string]int
 	total  int
 }
@@ -95,15 +96,21 @@ func staticPath(path string) string {
 	return b.String()
 }
 
-// tallies counts steps by declared step and ending, in the order of the run.
+// tallies counts steps by declared step and ending, in the order in which they began.
 func tallies(steps []coordinator.StepView) []tally {
 	byPath := map[string]*tally{}
 	for i, step := range steps {
+		if step.Worker == "" && step.Status == outerloop.StepOpen {
+			continue // a block that is under way: its steps say more
+		}
 		path := staticPath(step.Path)
 		t := byPath[path]
 		if t == nil {
 			t = &tally{path: path, order: i, counts: map[string]int{}}
 			byPath[path] = t
+		}
+		if at := step.StartedAt; at != nil && (t.began.IsZero() || at.Before(t.began)) {
+			t.began = *at
 		}
 		t.counts[ending(step)]++
 		t.total++
@@ -112,8 +119,18 @@ func tallies(steps []coordinator.StepView) []tally {
 	for _, t := range byPath {
 		out = append(out, *t)
 	}
-	slices.SortFunc(out, func(x, y tally) int { return cmp.Compare(x.order, y.order) })
+	slices.SortFunc(out, func(x, y tally) int {
+		return cmp.Or(compareBegun(x.began, y.began), cmp.Compare(x.order, y.order))
+	})
 	return out
+}
+
+// compareBegun orders times; what never began comes last.
+func compareBegun(x, y time.Time) int {
+	if x.IsZero() != y.IsZero() {
+		return cmp.Compare(y.Unix(), x.Unix())
+	}
+	return x.Compare(y)
 }
 
 // endings are the columns of the table by step and outcome, in this order.

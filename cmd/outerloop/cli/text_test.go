@@ -61,10 +61,11 @@ func TestTallies(t *testing.T) {
 	var out bytes.Buffer
 	a := &app{Streams: Streams{Out: &out}}
 	a.writeTallies([]coordinator.StepView{
-		{Path: "scan", Status: outerloop.StepSettled, Outcome: outerloop.OutcomeCompleted},
-		{Path: "each[a]/send", Status: outerloop.StepSettled, Outcome: outerloop.OutcomeSkipped},
-		{Path: "each[b]/send", Status: outerloop.StepParked},
-		{Path: "each[c]/send", Status: outerloop.StepParked},
+		{Path: "scan", Worker: "w", Status: outerloop.StepSettled, Outcome: outerloop.OutcomeCompleted},
+		{Path: "each", Status: outerloop.StepOpen},
+		{Path: "each[a]/send", Worker: "w", Status: outerloop.StepSettled, Outcome: outerloop.OutcomeSkipped},
+		{Path: "each[b]/send", Worker: "w", Status: outerloop.StepParked},
+		{Path: "each[c]/send", Worker: "w", Status: outerloop.StepParked},
 	})
 	want := "STEP       COMPLETED  SKIPPED  WAITING\nscan               1\neach/send                   1        2\n"
 	if out.String() != want {
