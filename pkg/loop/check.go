@@ -50,15 +50,16 @@ type checker struct {
 	items     map[*Node]*schema.Type
 	inputType *schema.Type
 	// work is set when the file is a charter, whose `input` is the worker's own.
-	work *charter.Charter
-	envs envCache
+	work   *charter.Charter
+	envs   envCache
+	parsed map[string]parsed
 }
 
 func newChecker(around Surroundings) *checker {
 	return &checker{
 		around: around, zone: time.UTC, names: map[string]named{}, labels: map[*Node]*source.Node{},
 		outputs: map[*Node]source.Value{}, depends: map[*Node][]Dependency{}, before: map[*Node][]*Node{},
-		items: map[*Node]*schema.Type{}, inputType: anything, envs: envCache{},
+		items: map[*Node]*schema.Type{}, inputType: anything, envs: envCache{}, parsed: map[string]parsed{},
 	}
 }
 

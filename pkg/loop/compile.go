@@ -113,8 +113,8 @@ func (c *checker) phrase(p place, v source.Value, more extras) *Phrase {
 func (c *checker) bind(p place, expressions []expression, more extras) (*rule.Env, Uses, bool) {
 	b := &binding{c: c, place: p, more: more, names: map[string]*schema.Type{}}
 	for _, e := range expressions {
-		refs, faults := rule.References(e.text)
-		if len(faults) > 0 {
+		parsed := c.references(e.text)
+		if faults := slices.Clone(parsed.faults); len(faults) > 0 {
 			for i := range faults {
 				faults[i].Offset += e.offset
 			}
@@ -122,7 +122,7 @@ func (c *checker) bind(p place, expressions []expression, more extras) (*rule.En
 			b.failed = true
 			continue
 		}
-		for _, ref := range refs {
+		for _, ref := range parsed.refs {
 			b.resolve(e, ref)
 		}
 	}

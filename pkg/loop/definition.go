@@ -148,6 +148,9 @@ type Dependency struct {
 	Waits bool
 	// After: named by `after`.
 	After bool
+	// Fields are what is read of it: paths such as "stale" or "about.confidence",
+	// in the order of the file; "" is the whole output.
+	Fields []string
 }
 
 // Body is a scope: the steps of a loop, an item, a group or a case.

@@ -123,17 +123,41 @@ func stepExpressions(s *Step) []expression {
 // readBy adds what expressions read to what a node waits for.
 func (c *checker) readBy(n *Node, from place, expressions []expression, soft bool) {
 	for _, e := range expressions {
-		refs, _ := rule.References(e.text)
+		refs := c.references(e.text).refs
 		for _, ref := range refs {
 			target := byName(c.visibleSteps(from), ref.Root)
 			if ref.Root == "about" && len(ref.Path) > 0 {
 				target = byName(c.aboutSteps(from), ref.Path[0])
 			}
 			if target != nil && !within(target, n) {
-				c.wait(n, Dependency{Node: target, Waits: ref.Waits || soft})
+				c.wait(n, Dependency{Node: target, Waits: ref.Waits || soft, Fields: []string{fieldOf(ref)}})
 			}
 		}
 	}
+}
+
+// fieldOf is the part of a step that a reference reads.
+func fieldOf(ref rule.Ref) string {
+	if ref.Root == "about" {
+		return strings.Join(append([]string{"about"}, ref.Path[1:]...), ".")
+	}
+	return strings.Join(ref.Path, ".")
+}
+
+// parsed is what an expression reads, or why it cannot be read.
+type parsed struct {
+	refs   []rule.Ref
+	faults rule.Faults
+}
+
+// references parses an expression once.
+func (c *checker) references(text string) parsed {
+	if p, known := c.parsed[text]; known {
+		return p
+	}
+	refs, faults := rule.References(text)
+	c.parsed[text] = parsed{refs, faults}
+	return c.parsed[text]
 }
 
 // wait adds a dependency, or makes a known one stricter.
@@ -142,6 +166,9 @@ func (c *checker) wait(n *Node, d Dependency) {
 		if known.Node == d.Node {
 			c.depends[n][i].Waits = known.Waits && d.Waits
 			c.depends[n][i].After = known.After || d.After
+			for _, field := range d.Fields {
+				c.depends[n][i].Fields = appendNew(c.depends[n][i].Fields, field)
+			}
 			return
 		}
 	}

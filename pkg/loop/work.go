@@ -137,7 +137,11 @@ func (c *checker) retryField(n *Node, field NamedValue) {
 	if n.Worker == nil {
 		return
 	}
-	wanted, found := n.Worker.Input.Type().Field(field.Name)
+	input := n.Worker.Input.Type()
+	wanted, found := input.Field(field.Name)
+	if !found && (input.Kind == schema.Any || input.Open) {
+		return // nothing is known of the field; the input itself is checked when it is there
+	}
 	if !found {
 		c.fault(field.Value.Node, "E117", "The input of %s has no field %q.", n.Worker.Charter.Worker, field.Name)
 		return

@@ -18,7 +18,7 @@ import (
 var update = flag.Bool("update", false, "write the golden messages of the broken files anew")
 
 // baseFiles are the files of a project without problems.
-func baseFiles(t *testing.T) texts {
+func baseFiles(t testing.TB) texts {
 	t.Helper()
 	files := texts{}
 	root := os.DirFS("testdata/base")

@@ -1,0 +1,88 @@
+package graph
+
+import (
+	"fmt"
+	"strings"
+)
+
+// shapes are how Mermaid brackets the kinds of vertices.
+var shapes = map[Kind][2]string{
+	KindStart: {"([", "])"}, KindEnd: {"([", "])"}, KindStep: {"[", "]"}, KindAction: {"[[", "]]"}, KindReview: {"[/", "/]"},
+	KindApproval: {"{{", "}}"}, KindDecision: {"{", "}"}, KindWait: {"[\\", "\\]"}, KindLoop: {"[(", ")]"}, KindException: {"(((", ")))"},
+}
+
+// arrows are Mermaid's arrows by style.
+var arrows = map[Style]string{Needed: "-->", Awaited: "-.->", Back: "-.->", Failing: "-.-x"}
+
+// classes colour the kinds that a reader looks for.
+var classes = []struct {
+	kind  Kind
+	style string
+}{
+	{KindAction, "fill:#d8e8ff,stroke:#1f4e9c,color:#10233f"},
+	{KindApproval, "fill:#fff0c9,stroke:#a36a00,color:#3d2a00"},
+	{KindDecision, "fill:#e9defc,stroke:#5b3a9e,color:#24163f"},
+	{KindReview, "fill:#dcf4e3,stroke:#2a7a45,color:#0f2f1a"},
+	{KindException, "fill:#ffdcd9,stroke:#a82a1f,color:#3f0f0b"},
+}
+
+// Mermaid writes the graph as a Mermaid flowchart, which code hosts and many
+// editors draw.
+func Mermaid(g *Graph) string {
+	var b strings.Builder
+	b.WriteString("flowchart TD\n")
+	for _, note := range g.Notes {
+		fmt.Fprintf(&b, "  %%%% %s\n", note)
+	}
+	block(&b, &g.Root, 1)
+	for _, e := range g.Edges {
+		arrow := arrows[e.Style]
+		if e.Label != "" {
+			arrow += "|" + quote(e.Label) + "|"
+		}
+		fmt.Fprintf(&b, "  %s %s %s\n", e.From, arrow, e.To)
+	}
+	for _, class := range classes {
+		if ids := idsOf(&g.Root, class.kind); len(ids) > 0 {
+			fmt.Fprintf(&b, "  classDef %s %s\n  class %s %s\n", class.kind, class.style, strings.Join(ids, ","), class.kind)
+		}
+	}
+	return b.String()
+}
+
+func block(b *strings.Builder, in *Block, depth int) {
+	indent := strings.Repeat("  ", depth)
+	for _, v := range in.Vertices {
+		shape := shapes[v.Kind]
+		lines := make([]string, len(v.Lines))
+		for i, line := range v.Lines {
+			lines[i] = escape(line)
+		}
+		fmt.Fprintf(b, "%s%s%s\"%s\"%s\n", indent, v.ID, shape[0], strings.Join(lines, "<br>"), shape[1])
+	}
+	for _, inner := range in.Blocks {
+		fmt.Fprintf(b, "%ssubgraph %s [%s]\n", indent, inner.ID, quote(inner.Title))
+		block(b, inner, depth+1)
+		fmt.Fprintf(b, "%send\n", indent)
+	}
+}
+
+func idsOf(in *Block, kind Kind) []string {
+	var ids []string
+	for _, v := range in.Vertices {
+		if v.Kind == kind {
+			ids = append(ids, v.ID)
+		}
+	}
+	for _, inner := range in.Blocks {
+		ids = append(ids, idsOf(inner, kind)...)
+	}
+	return ids
+}
+
+func quote(text string) string { return `"` + escape(text) + `"` }
+
+// escape writes the characters that mean something to Mermaid as entities.
+func escape(text string) string {
+	return strings.NewReplacer("#", "#35;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "|", "#124;", "&", "#amp;", "\n", " ").Replace(text)
+}
