@@ -12,7 +12,9 @@ import (
 type Effect interface{ effect() }
 
 // ScheduleTask asks for one attempt of a task. The driver answers with one of
-// the Task events under the same id.
+// the Task events under the same id. A states:startExecution is a task as well:
+// ParseStartExecution reads its Input, and with .sync the driver answers with
+// ExecutionDescription.Answer when the execution ended.
 type ScheduleTask struct {
 	Task TaskID
 	// State is the name of the Task state.
@@ -22,7 +24,8 @@ type ScheduleTask struct {
 	// Input is the request: the state's effective input after Parameters.
 	Input json.RawMessage
 	// Token is the task token; empty unless Resource.Pattern is
-	// WaitForTaskToken or Resource is an activity.
+	// WaitForTaskToken or Resource is an activity. It is a credential;
+	// TokenExecution says whose it is.
 	Token string
 	// Deadline is when the attempt times out; zero for never.
 	Deadline time.Time

@@ -50,6 +50,12 @@ func TestLateAnswersAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := step.Effects[0].(asl.ScheduleTask)
+	if name, ok := asl.TokenExecution(second.Token); !ok || name != "n" {
+		t.Errorf("the token %q is that of %q", second.Token, name)
+	}
+	if name, ok := asl.TokenExecution("n"); ok {
+		t.Errorf("a text that is no token is that of %q", name)
+	}
 	if second.Token == first.Token || second.Task == first.Task {
 		t.Error("a retry has the token or id of the first attempt")
 	}

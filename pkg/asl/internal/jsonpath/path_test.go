@@ -7,7 +7,7 @@ import (
 	"github.com/outerloop-dev/outerloop/pkg/asl/internal/jsonpath"
 )
 
-const doc = `{"store":{"book":[{"t":"A","p":8,"x":{"p":1}},{"t":"B","p":12},{"t":"C","p":9}],"bike":{"p":20}},"a b":1,"d-e":2,"n":null,"s":"text"}`
+const doc = `{"store":{"book":[{"t":"A","p":8,"x":{"p":1}},{"t":"B","p":12},{"t":"C","p":9}],"bike":{"p":20}},"a b":1,"d-e":2,"n":null,"s":"text","l":[{"a":["x","y"],"n":1,"n'":7},{"a":[],"n":2}]}`
 
 func TestEval(t *testing.T) {
 	t.Parallel()
@@ -34,6 +34,20 @@ func TestEval(t *testing.T) {
 		"$.store.bike.keys()":                                     `["p"]`,
 		"$['a b','d-e']":                                          `{"a b":1,"d-e":2}`,
 		"$.d-e":                                                   `2`,
+		"$.l[?(@.a contains 'x')].n":                              `[1]`,
+		"$.l[?(@.a size 2)].n":                                    `[1]`,
+		"$.l[?(@.a empty true)].n":                                `[2]`,
+		"$.l[?(@.a anyof ['y'])].n":                               `[1]`,
+		"$.l[?(@.a noneof ['y'])].n":                              `[2]`,
+		"$.l[?(@.a subsetof ['x','y'])].n":                        `[1,2]`,
+		"$.l[?(@.n nin [1])].n":                                   `[2]`,
+		"$.l[?(@.n === '1')].n":                                   `[]`,
+		"$.l[*].n.avg()":                                          `1.5`,
+		"$.l[*].n.min()":                                          `1`,
+		"$.l[*].n.stddev()":                                       `0.5`,
+		"$.l[0].a.last()":                                         `"y"`,
+		"$.l[0].a.first()":                                        `"x"`,
+		"$.l[0]['n\\'']":                                          `7`,
 		"$.missing[*].x":                                          `[]`,
 		"$.store.book[7:9]":                                       `[]`,
 	} {
