@@ -101,10 +101,10 @@ func (v *view) approval(ctx context.Context, s *record.Step) (*record.Approval, 
 }
 
 func declined(ap *record.Approval) string {
-	text := fmt.Sprintf("%s by %s", ap.Decision, ap.By)
 	if ap.Decision == record.DecisionExpired {
-		text = "nobody decided in time"
+		return ap.Reason
 	}
+	text := fmt.Sprintf("%s by %s", ap.Decision, ap.By)
 	if ap.Reason != "" {
 		text += ": " + ap.Reason
 	}

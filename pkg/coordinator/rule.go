@@ -253,7 +253,7 @@ func (d *delivered) ruleEnd(ctx context.Context, f record.Fault, end ruledEnd) (
 	step, runOp := d.settledByRule(ctx, f)
 	step.Output, step.DecidedBy = end.output, end.by
 	if end.by != "" {
-		step.Reason = f.Cause
+		step.Reason, step.Cause = f.Cause, f.Cause
 	}
 	verdict, err := d.conclude(ctx, step, ending{outcome: end.outcome, rule: "on_failure: " + f.Error + ": " + cut(f.Cause, logText), by: end.by, run: &runOp})
 	if err != nil {

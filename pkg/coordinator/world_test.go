@@ -70,8 +70,8 @@ type execution struct {
 	x      *asl.Execution
 	parent *execution
 	child  asl.ChildID
-	open   map[asl.TaskID]bool
-	timers map[asl.TimerID]bool
+	// started and stopped tell of the time before the first event.
+	started, stopped bool
 }
 
 // newWorld loads a project from files and checks it as validate does.
@@ -327,6 +327,10 @@ func (e *executions) Start(_ context.Context, start coordinator.Execution) error
 	r := &execution{name: start.Name, x: asl.New(w.machine[start.Definition])}
 	w.runs[start.Name] = r
 	w.later(0, "execution "+start.Name+" starts", func() {
+		if r.stopped {
+			return
+		}
+		r.started = true
 		w.apply(r, asl.Event{Kind: asl.Start, Start: &asl.StartDetails{Input: start.Input, Name: start.Name, ID: start.Name}})
 	})
 	return nil
@@ -334,7 +338,11 @@ func (e *executions) Start(_ context.Context, start coordinator.Execution) error
 
 func (e *executions) Stop(_ context.Context, name, errorName, cause string) error {
 	w := (*world)(e)
-	if r, known := w.runs[name]; known && !r.x.Status().Ended() {
+	r, known := w.runs[name]
+	if known && !r.started {
+		r.stopped = true
+	}
+	if known && r.started && !r.x.Status().Ended() {
 		w.apply(r, asl.Event{Kind: asl.Stop, Error: &errorName, Cause: &cause})
 	}
 	return nil
@@ -345,7 +353,7 @@ func (e *executions) Describe(_ context.Context, name string) (coordinator.Execu
 	switch {
 	case !known:
 		return coordinator.ExecutionState{Status: coordinator.ExecutionAbsent}, nil
-	case r.x.Status().Ended():
+	case r.stopped || r.x.Status().Ended():
 		err, cause := r.x.Failure()
 		return coordinator.ExecutionState{Status: coordinator.ExecutionEnded, Error: deref(err), Cause: deref(cause)}, nil
 	}

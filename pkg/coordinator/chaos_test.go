@@ -1,0 +1,187 @@
+package coordinator_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/outerloop-dev/outerloop"
+	"github.com/outerloop-dev/outerloop/pkg/coordinator"
+	"github.com/outerloop-dev/outerloop/pkg/store"
+)
+
+// seeds is how many interleavings a test tries; OUTERLOOP_SEEDS says another number.
+func seeds(n int) int {
+	if more, err := strconv.Atoi(os.Getenv("OUTERLOOP_SEEDS")); err == nil {
+		return more
+	}
+	if testing.Short() {
+		return n / 10
+	}
+	return n
+}
+
+// TestNothingTwiceNothingLost drives the real coordinator through random
+// interleavings of deliveries, crashes, lost answers, late copies, paused
+// owners, lost tokens, store faults, concurrent deciders and cancels, and checks
+// every write against the promises of the protocol (R24, R26, R33, R37, R41).
+func TestNothingTwiceNothingLost(t *testing.T) {
+	t.Parallel()
+	total := map[string]int{}
+	base := newWorld(t, files(eachLoop, nil))
+	for seed := range seeds(1500) {
+		seen, err := chaosRun(t, base, uint64(seed))
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		for name, n := range seen {
+			total[name] += n
+		}
+	}
+	t.Logf("faults: %v", total)
+}
+
+// again is a new world with the same checked project.
+func (w *world) again(t testing.TB) *world {
+	m := newMemory()
+	out := &world{
+		t: t, ctx: w.ctx, now: w.now, store: m, blobs: m, defs: w.defs, latest: w.latest, machine: w.machine,
+		runs: map[string]*execution{}, tokens: map[string]waiting{}, work: map[string]worker{},
+	}
+	out.boot()
+	return out
+}
+
+func chaosRun(t testing.TB, base *world, seed uint64) (map[string]int, error) {
+	w := base.again(t)
+	usual(w)
+	w.rand = rand.New(rand.NewPCG(seed, 7))
+	w.chaos = &chaos{rand: w.rand, budget: 1 + w.rand.IntN(6), seen: map[string]int{}}
+	m := w.store.(*memory)
+	g := watchOver(m, 1_000_000)
+	m.fault = func() (error, bool) {
+		if w.chaos.draw("store throttled", 60) {
+			return store.ErrThrottled, false
+		}
+		return nil, w.chaos.draw("store answer lost", 60)
+	}
+	run := start(t, w, `{"key":"a","n":3,"ask":true}`)
+	for range 6 { // the watch, people, and new processes
+		w.later(time.Duration(w.rand.IntN(600))*time.Second, "watch", func() { _, _ = w.coord.Watch(w.ctx) })
+	}
+	w.later(time.Duration(w.rand.IntN(300))*time.Second, "person looks", w.person)
+	w.later(time.Duration(w.rand.IntN(300))*time.Second, "person looks too", w.person)
+	if w.rand.IntN(4) == 0 {
+		w.later(time.Duration(w.rand.IntN(120))*time.Second, "cancel", func() {
+			_, _ = w.coord.Cancel(w.ctx, coordinator.PersonRequest{Run: run, By: "ann"})
+		})
+	}
+	if w.rand.IntN(3) == 0 {
+		w.later(time.Duration(w.rand.IntN(200))*time.Second, "a new process", w.boot)
+	}
+	for n := 0; w.step(w.now.Add(6 * time.Hour)); n++ {
+		if n > 3000 {
+			return nil, fmt.Errorf("does not come to rest:\n%s", w.tail(60))
+		}
+		if len(g.broken) > 0 {
+			return nil, fmt.Errorf("%v\n%s", g.broken, w.tail(80))
+		}
+	}
+	if err := w.rest(run, g); err != nil {
+		return nil, fmt.Errorf("%w\n%s", err, w.tail(120))
+	}
+	return w.chaos.seen, nil
+}
+
+// person decides what is open, one way or the other.
+func (w *world) person() {
+	list, err := w.coord.Approvals(w.ctx, coordinator.ApprovalsQuery{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, ap := range list {
+		verdict := coordinator.Approve
+		if w.rand.IntN(3) == 0 {
+			verdict = coordinator.Reject
+		}
+		_, err := w.coord.Decide(w.ctx, coordinator.DecideRequest{Approval: ap.ID, Verdict: verdict, By: "bob"})
+		w.log("  %s %s: %v", verdict, ap.Step, err)
+	}
+}
+
+// rest lets the watch and people finish what they can, without new faults, and
+// demands that everything has ended or waits for something that is listed.
+func (w *world) rest(run string, g *guard) error {
+	w.chaos.budget = 0
+	w.rand = rand.New(rand.NewPCG(1, 1))
+	for round := range 60 {
+		w.now = w.now.Add(30 * time.Second)
+		if _, err := w.coord.Watch(w.ctx); err != nil {
+			return fmt.Errorf("watch: %w", err)
+		}
+		w.person()
+		for n := 0; w.step(w.now.Add(20 * time.Minute)); n++ {
+			if n > 3000 {
+				return fmt.Errorf("does not come to rest in round %d", round)
+			}
+		}
+		if len(g.broken) > 0 {
+			return fmt.Errorf("%v", g.broken)
+		}
+		view := show(w.t, w, run)
+		if view.Status.Closed() {
+			break
+		}
+		if view.Status == outerloop.StatusBlocked {
+			if len(view.Waiting) == 0 {
+				return fmt.Errorf("blocked without an exception")
+			}
+			if round%3 == 0 {
+				if _, err := w.coord.Redrive(w.ctx, coordinator.PersonRequest{Run: run, By: "ann"}); err != nil {
+					return fmt.Errorf("redrive: %w", err)
+				}
+			}
+		}
+		if err := w.resolveAll(run, round); err != nil {
+			return err
+		}
+	}
+	g.settledAll(run)
+	if len(g.broken) > 0 {
+		return fmt.Errorf("%v", g.broken)
+	}
+	for key, n := range w.provider().effects {
+		if n > 1 {
+			return fmt.Errorf("I1 %s was done %d times", key, n)
+		}
+	}
+	if view := show(w.t, w, run); !view.Status.Closed() {
+		return fmt.Errorf("I7 run is %s, waiting %+v", view.Status, view.Waiting)
+	}
+	return nil
+}
+
+// resolveAll answers every open exception.
+func (w *world) resolveAll(run string, round int) error {
+	list, err := w.coord.Exceptions(w.ctx, coordinator.ExceptionsQuery{Run: run})
+	if err != nil {
+		return err
+	}
+	for _, exc := range list {
+		way := coordinator.WayRetry
+		if round > 4 && slices.Contains(exc.Ways, coordinator.WaySkip) {
+			way = coordinator.WaySkip
+		}
+		_, err := w.coord.Resolve(w.ctx, coordinator.ResolveRequest{Exception: exc.ID, Way: way, By: "ann", Outcome: "failed"})
+		w.log("  %s %s: %v", way, exc.Cause, err)
+		if err != nil && !errors.Is(err, coordinator.ErrNotPossible) && !errors.Is(err, coordinator.ErrRunClosed) {
+			return fmt.Errorf("resolve: %w", err)
+		}
+	}
+	return nil
+}
