@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"testing"
 	"time"
 
@@ -46,6 +47,7 @@ type rehearsal struct {
 	now     time.Time
 	journal [][]byte
 	last    int64
+	open    map[int64]bool // by what was asked for and taken back
 }
 
 func (r *rehearsal) apply(ev asl.Event) error {
@@ -66,8 +68,52 @@ func (r *rehearsal) apply(ev asl.Event) error {
 		r.t.Fatal(err)
 	}
 	r.journal = append(r.journal, line)
+	if ev.Kind != asl.TaskStarted && ev.Kind != asl.TaskSubmitted {
+		delete(r.open, int64(ev.Task)+int64(ev.Timer)+int64(ev.Child))
+	}
+	r.carryOut(step.Effects)
 	r.check(step)
 	return nil
+}
+
+// carryOut keeps book of what is open and compares it with what the execution
+// says.
+func (r *rehearsal) carryOut(effects []asl.Effect) {
+	r.t.Helper()
+	if r.open == nil {
+		r.open = map[int64]bool{}
+	}
+	ask := func(id int64) {
+		if r.open[id] {
+			r.t.Fatalf("%d is asked for twice", id)
+		}
+		r.open[id] = true
+	}
+	takeBack := func(id int64) {
+		if !r.open[id] {
+			r.t.Fatalf("%d is taken back but was not open", id)
+		}
+		delete(r.open, id)
+	}
+	for _, e := range effects {
+		switch e := e.(type) {
+		case asl.ScheduleTask:
+			ask(int64(e.Task))
+		case asl.StartTimer:
+			ask(int64(e.Timer))
+		case asl.StartChild:
+			ask(int64(e.Child))
+		case asl.CancelTask:
+			takeBack(int64(e.Task))
+		case asl.CancelTimer:
+			takeBack(int64(e.Timer))
+		case asl.StopChild:
+			takeBack(int64(e.Child))
+		}
+	}
+	if n := len(r.x.Open()); n != len(r.open) {
+		r.t.Fatalf("%d are open, the execution says %d", len(r.open), n)
+	}
 }
 
 func (r *rehearsal) check(step asl.Step) {
@@ -190,15 +236,15 @@ func FuzzGenerated(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, d)
 		}
-		runScript(t, m, []byte(`{"items":[1,2,3],"a":{"a":1},"s":"abc"}`), script)
+		runScript(t, m, []byte(`{"items":[1,2,3],"a":{"a":1},"s":"abc"}`), script).bounded()
 	})
 }
 
-func runScript(t *testing.T, m *asl.Machine, input, script []byte) {
+func runScript(t *testing.T, m *asl.Machine, input, script []byte) *rehearsal {
 	t.Helper()
 	r := &rehearsal{t: t, machine: m, x: asl.New(m), now: time.Unix(1_700_000_000, 0)}
 	if r.apply(asl.Event{Kind: asl.Start, Start: &asl.StartDetails{Input: input, Name: "n", ID: "id"}}) != nil {
-		return
+		return r
 	}
 	for i, b := range script {
 		if i > 60 || !r.step(b) {
@@ -206,6 +252,20 @@ func runScript(t *testing.T, m *asl.Machine, input, script []byte) {
 		}
 	}
 	r.replay()
+	return r
+}
+
+// bounded checks that the execution kept the bound of its machine, a generated
+// one, in which no Map has more than three items.
+func (r *rehearsal) bounded() {
+	r.t.Helper()
+	items := map[string]int{}
+	for i := range 200 {
+		items["S"+strconv.Itoa(i)] = 3
+	}
+	if most, err := r.machine.EventBound(asl.Bounds{Items: items}); err == nil && r.last > most {
+		r.t.Fatalf("%d events, the bound is %d", r.last, most)
+	}
 }
 
 // FuzzLoad reads random definitions: nothing panics, and what is refused says
