@@ -1,0 +1,205 @@
+package loop
+
+import (
+	"time"
+
+	"github.com/outerloop-dev/outerloop/pkg/charter"
+	"github.com/outerloop-dev/outerloop/pkg/schedule"
+	"github.com/outerloop-dev/outerloop/pkg/source"
+)
+
+// approval finds how people are asked, and whether every reason to ask can ask.
+func (c *checker) approval(n *Node, after extras) {
+	names := after
+	if n.Action != nil {
+		names = nil
+	}
+	a := n.Step.Approval.completed(c.loop.Defaults.Approval)
+	why := c.reasonsToAsk(n)
+	p := place{node: n}
+	if a.Source == nil {
+		for _, reason := range why {
+			c.fault(reason.at, "E216", "%s, but neither the step nor `defaults` says who approves, within what time, and what happens then. Add `approval`.", reason.what)
+		}
+		return
+	}
+	if n.Step.Approval == nil && len(why) == 0 {
+		return
+	}
+	rule := &ApprovalRule{
+		Declared: n.Step.Approval != nil, Approvers: a.Approvers, Within: a.Within, Expired: a.Expired, Rejected: a.Rejected,
+		People: max(1, a.People), Remind: a.Remind, Escalate: a.Escalate,
+	}
+	if n.Step.Approval != nil {
+		rule.When = c.rule(p, n.Step.Approval.When, names)
+	}
+	rule.Ask = c.phrase(p, a.Ask, names)
+	for _, never := range a.Never {
+		rule.Never = append(rule.Never, c.phrase(p, never, nil))
+	}
+	n.Approval = rule
+	c.completeApproval(n, a, why)
+}
+
+// completed fills in what the approval leaves out; both may be nil.
+func (a *Approval) completed(by *Approval) Approval {
+	out := Approval{}
+	if a != nil {
+		out = *a
+	}
+	if by == nil {
+		return out
+	}
+	if !out.Ask.Set() {
+		out.Ask = by.Ask
+	}
+	if out.Approvers == nil {
+		out.Approvers = by.Approvers
+	}
+	if out.Never == nil {
+		out.Never = by.Never
+	}
+	if out.Escalate == nil {
+		out.Escalate = by.Escalate
+	}
+	fill(&out.Within, by.Within)
+	fill(&out.Remind, by.Remind)
+	fill(&out.Expired, by.Expired)
+	fill(&out.Rejected, by.Rejected)
+	fill(&out.People, by.People)
+	if out.Source == nil {
+		out.Source = by.Source
+	}
+	return out
+}
+
+func fill[T comparable](into *T, from T) {
+	var zero T
+	if *into == zero {
+		*into = from
+	}
+}
+
+// reason is why people may be asked about a step.
+type reason struct {
+	at   *source.Node
+	what string
+	// words: the reason brings its own question.
+	words bool
+}
+
+func (c *checker) reasonsToAsk(n *Node) []reason {
+	var out []reason
+	for i, limit := range n.Step.Limits {
+		if limit.Otherwise == charter.OtherwiseApprove {
+			out = append(out, reason{n.Step.Limits[i].Rule.Node, "This limit lets a person approve", true})
+		}
+	}
+	if n.Worker != nil {
+		for _, limit := range n.Worker.Charter.Limits {
+			if limit.Otherwise == charter.OtherwiseApprove {
+				out = append(out, reason{n.Step.Source.Get("worker"), "A limit in the charter of " + n.Step.Worker + " lets a person approve", true})
+			}
+		}
+	}
+	if v := n.Step.Review; v != nil && v.Otherwise == charter.OtherwiseApprove {
+		out = append(out, reason{v.Source.Find("otherwise"), "After the last revision a person may approve", true})
+	}
+	if a := n.Action; a != nil && a.Stage == charter.StageApproval {
+		out = append(out, reason{n.Step.Source.Get("action"), "At the stage `approval` every " + a.Declared.Name + " asks a person", false})
+	}
+	return out
+}
+
+// completeApproval checks what every approval must say.
+func (c *checker) completeApproval(n *Node, a Approval, why []reason) {
+	at := a.Source
+	if n.Step.Approval != nil {
+		at = n.Step.Source.Key("approval")
+	}
+	if a.Within == 0 {
+		c.fault(at, "E214", "An approval without a time limit would wait for ever. Add `within` here or in defaults.approval.")
+	}
+	for _, missing := range []struct {
+		key   string
+		given bool
+	}{{"approvers", len(a.Approvers) > 0}, {"expired", a.Expired != ""}, {"rejected", a.Rejected != ""}} {
+		if !missing.given {
+			c.fault(at, "E216", "The approval does not say %q. Add it here or in defaults.approval.", missing.key)
+		}
+	}
+	if !a.Ask.Set() {
+		c.needsWords(n, at, why)
+	}
+	c.approvalTimes(n, a)
+	c.approvers(n, a)
+	if a.Rejected == EndingRevise && (n.Action != nil || n.Kind == KindLoop) {
+		c.fault(a.Source.Find("rejected"), "E251", "There is nothing to revise here: an action's input comes from other steps. Write skip or halt for %q.", n.Name)
+	}
+	if a.Expired == EndingProceed && n.Action != nil && n.Action.Declared.Consequential() {
+		c.fault(a.Source.Find("expired"), "E252", "Silence is no approval of an action with an effect. Write skip or halt.")
+	}
+}
+
+// needsWords reports a reason that brings no question of its own.
+func (c *checker) needsWords(n *Node, at *source.Node, why []reason) {
+	if n.Step.Approval != nil {
+		c.fault(at, "E216", "The approval does not say what it asks. Add `ask`.")
+		return
+	}
+	for _, reason := range why {
+		if !reason.words && !n.Action.Declared.Consequential() {
+			c.fault(reason.at, "E216", "%s, but nothing says what to ask. Add `approval: {ask: …}` to the step.", reason.what)
+		}
+	}
+}
+
+func (c *checker) approvalTimes(n *Node, a Approval) {
+	deadline, fixed := time.Duration(0), false
+	if m := c.loop.Budget.Deadline.Moment; m != nil {
+		deadline, fixed = m.After()
+	}
+	at := a.Source.Find("within")
+	if fixed && a.Within >= deadline {
+		c.fault(at, "E215", "The approval may take %s, but the whole run must be done within %s. Shorten one or lengthen the other.", schedule.FormatDuration(a.Within), schedule.FormatDuration(deadline))
+	}
+	if a.Remind > 0 && a.Within > 0 && a.Remind >= a.Within {
+		c.fault(a.Source.Find("remind"), "E215", "The reminder comes after the time is over (%s).", schedule.FormatDuration(a.Within))
+	}
+	for _, stage := range a.Escalate {
+		if a.Within > 0 && stage.After >= a.Within {
+			c.fault(stage.Source.Find("after"), "E215", "The escalation comes after the time is over (%s).", schedule.FormatDuration(a.Within))
+		}
+	}
+	if n.Within > 0 && a.Within > n.Within {
+		c.fault(c.keyOf(n, "within"), "E215", "The step must be done within %s, but its approval may take %s.", schedule.FormatDuration(n.Within), schedule.FormatDuration(a.Within))
+	}
+}
+
+// approvers checks the groups, and that they have enough people.
+func (c *checker) approvers(n *Node, a Approval) {
+	people := map[string]bool{}
+	list := a.Source.Get("approvers")
+	if list == nil && c.loop.Defaults.Approval != nil {
+		list = c.loop.Defaults.Approval.Source.Get("approvers")
+	}
+	for i, name := range a.Approvers {
+		at := c.labelOf(n)
+		if list != nil && i < len(list.Items) {
+			at = list.Items[i]
+		}
+		c.group(name, at)
+		group, _ := c.around.Project.Group(name)
+		for _, member := range group.Members {
+			people[member] = true
+		}
+	}
+	for _, stage := range a.Escalate {
+		for _, name := range stage.To {
+			c.group(name, stage.Source.Find("to"))
+		}
+	}
+	if len(people) > 0 && len(people) < a.People {
+		c.fault(a.Source.Find("people"), "E253", "%d people must approve, but the groups have %d.", a.People, len(people))
+	}
+}
