@@ -276,9 +276,7 @@ func (c *Core) refill(ctx context.Context, q *queue, now time.Time) error {
 
 // note remembers when a message becomes visible.
 func (q *queue) note(due *store.IndexKey) {
-	text, _, _ := strings.Cut(due.Sort, "/")
-	at, err := time.Parse(time.RFC3339, text)
-	if err == nil && (q.next.IsZero() || at.Before(q.next)) {
+	if at := dueTime(due); q.next.IsZero() || at.Before(q.next) {
 		q.next = at
 	}
 }

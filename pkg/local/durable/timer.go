@@ -55,7 +55,7 @@ func (t *timers) set(ex *execution) {
 		delete(t.hot, ex.Name)
 	case ex.due.Part == partDue:
 		delete(t.hot, ex.Name)
-		if at := ex.next(); t.known && (t.head.IsZero() || at.Before(t.head)) {
+		if at := dueTime(ex.due); t.known && (t.head.IsZero() || at.Before(t.head)) {
 			t.head = at
 		}
 	default:
@@ -67,6 +67,23 @@ func (t *timers) set(ex *execution) {
 			heap.Push(&t.order, alarm{at, ex.Name})
 		}
 	}
+}
+
+// left notes that a row left its place in the due index.
+func (t *timers) left(due *store.IndexKey) {
+	if due != nil && due.Part == partDue && dueTime(due).Equal(t.head) {
+		t.known = false
+	}
+}
+
+// dueTime is the time of a due row, the zero time if it is none.
+func dueTime(due *store.IndexKey) time.Time {
+	text, _, _ := strings.Cut(due.Sort, "/")
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return time.Time{}
+	}
+	return at
 }
 
 // first is the earliest alarm of a hot execution.
@@ -126,10 +143,7 @@ func (c *Core) readHead(ctx context.Context) error {
 	}
 	c.timers.head, c.timers.known = time.Time{}, true
 	if len(page.Items) > 0 {
-		text, _, _ := strings.Cut(page.Items[0].Due.Sort, "/")
-		if c.timers.head, err = time.Parse(time.RFC3339, text); err != nil {
-			return fmt.Errorf("reading due rows: %w: %w", store.ErrCorrupt, err)
-		}
+		c.timers.head = dueTime(page.Items[0].Due)
 	}
 	return nil
 }

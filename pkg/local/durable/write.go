@@ -44,6 +44,9 @@ func (ch *change) write() error {
 		return err
 	}
 	ex.version++
+	if due == nil || ex.due == nil || *due != *ex.due {
+		ch.c.timers.left(ex.due)
+	}
 	ex.chunks, ex.due = ex.Chunks, due
 	return nil
 }
