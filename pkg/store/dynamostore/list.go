@@ -59,7 +59,7 @@ func (l *list) entries(ctx context.Context) ([]entry, error) {
 	input.ExclusiveStartKey = l.start()
 	var entries []entry
 	for bytes := 0; ; {
-		limit := int32(l.span.Limit + 1 - len(entries)) //nolint:gosec // at most 1,001
+		limit := int32(l.span.Limit + 1 - len(entries)) // at most 1,001
 		input.Limit = &limit
 		out, err := l.ask(ctx, input)
 		if err != nil {

@@ -92,7 +92,15 @@ func testPartlyMine(t *testing.T, b bench) {
 		t.Fatalf("one item of two: %v", err)
 	}
 	b.absent(t, c.Key)
-	b.write(t, store.Create(c))
+	d := b.item("D", "1", nil)
+	id = rand.Text()
+	if err := b.Store.Write(t.Context(), id, store.Create(c), store.Create(d)); err != nil {
+		t.Fatal(err)
+	}
+	err = b.Store.Write(t.Context(), id, store.Create(c), store.Create(b.item("E", "1", nil)))
+	if !errors.Is(err, store.ErrCondition) || store.Won(err) {
+		t.Fatalf("two items, one of them another: %v", err)
+	}
 	err = b.Store.Write(t.Context(), id, store.Create(a), store.Remove(c.Key, 0))
 	if !errors.Is(err, store.ErrCondition) || store.Won(err) {
 		t.Fatalf("an item that was not removed: %v", err)

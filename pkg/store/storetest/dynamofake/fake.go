@@ -34,8 +34,8 @@ type Fake struct {
 
 	mu      sync.Mutex
 	calls   int
-	items   map[key]attributes // values are never changed in place
-	shown   map[key]attributes // as the indexes have it
+	items   space
+	shown   space // as the indexes have it
 	pending []pendingChange
 	tokens  map[string]remembered
 }
@@ -55,26 +55,17 @@ type remembered struct {
 func New(table string) *Fake {
 	return &Fake{
 		Table: table, Now: time.Now,
-		items: map[key]attributes{}, shown: map[key]attributes{}, tokens: map[string]remembered{},
+		items: newSpace(), shown: newSpace(), tokens: map[string]remembered{},
 	}
 }
 
 func keyOf(attrs attributes) key {
-	part, _ := attrs[dynamostore.PartAttribute].(*types.AttributeValueMemberS)
-	sort, _ := attrs[dynamostore.SortAttribute].(*types.AttributeValueMemberS)
-	if part == nil || sort == nil {
-		return key{}
-	}
-	return key{part.Value, sort.Value}
+	return entry(attrs, [2]string{dynamostore.PartAttribute, dynamostore.SortAttribute})
 }
 
 // put changes the table and, at once or later, what the indexes show.
 func (f *Fake) put(at key, item attributes) {
-	if item == nil {
-		delete(f.items, at)
-	} else {
-		f.items[at] = item
-	}
+	f.items.set(at, item)
 	f.pending = append(f.pending, pendingChange{at, item})
 	if !f.Lagging {
 		f.catchUp(len(f.pending))
@@ -84,11 +75,7 @@ func (f *Fake) put(at key, item attributes) {
 func (f *Fake) catchUp(n int) {
 	n = min(n, len(f.pending))
 	for _, change := range f.pending[:n] {
-		if change.item == nil {
-			delete(f.shown, change.at)
-		} else {
-			f.shown[change.at] = change.item
-		}
+		f.shown.set(change.at, change.item)
 	}
 	f.pending = f.pending[n:]
 }

@@ -45,7 +45,7 @@ func (f *Fake) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput,
 			return nil, invalid("Provided list of item keys contains duplicates")
 		}
 		seen[at] = true
-		item := f.items[at]
+		item := f.items.items[at]
 		if bytes += size(item); bytes > maxBatchBytes || fault == Unprocessed && i > len(asked.Keys)/2 {
 			out.UnprocessedKeys[f.Table] = types.KeysAndAttributes{Keys: asked.Keys[i:], ConsistentRead: asked.ConsistentRead}
 			break
@@ -98,15 +98,27 @@ func (f *Fake) Query(ctx context.Context, in *dynamodb.QueryInput, _ ...func(*dy
 	if err != nil {
 		return nil, err
 	}
+	view.items = view.space.parts[view.names[0]][r.partition(view.names[0])]
 	rows := view.rows(matches, deref(in.ScanIndexForward) || in.ScanIndexForward == nil)
 	return view.page(rows, in), nil
 }
 
+// partition finds the partition that a key condition asks for.
+func (r *reader) partition(attribute string) string {
+	for i := 2; i < len(r.tokens); i++ {
+		if r.names[r.tokens[i-2]] == attribute && r.tokens[i-1] == "=" {
+			return textOf(r.values[r.tokens[i]])
+		}
+	}
+	return ""
+}
+
 // view is what a query looks at: the table or an index, at its own age.
 type view struct {
-	items map[key]attributes
-	names [2]string // sort order; in an index the table's key decides among equals
-	keys  []string  // attributes an index projects; nil: all
+	space space
+	items map[key]attributes // of the partition asked for
+	names [2]string          // sort order; in an index the table's key decides among equals
+	keys  []string           // attributes an index projects; nil: all
 	table string
 }
 
@@ -116,7 +128,7 @@ func (f *Fake) view(in *dynamodb.QueryInput) (view, error) {
 	}
 	tableKey := [2]string{dynamostore.PartAttribute, dynamostore.SortAttribute}
 	if in.IndexName == nil {
-		return view{f.items, tableKey, nil, f.Table}, nil
+		return view{space: f.items, names: tableKey, table: f.Table}, nil
 	}
 	names, ok := indexes[*in.IndexName]
 	if !ok {
@@ -126,7 +138,7 @@ func (f *Fake) view(in *dynamodb.QueryInput) (view, error) {
 		return view{}, invalid("Consistent reads are not supported on global secondary indexes")
 	}
 	f.catchUp(1)
-	return view{f.shown, names, []string{tableKey[0], tableKey[1], names[0], names[1]}, f.Table}, nil
+	return view{space: f.shown, names: names, keys: []string{tableKey[0], tableKey[1], names[0], names[1]}, table: f.Table}, nil
 }
 
 func (v view) rows(matches test, forward bool) []attributes {
@@ -167,7 +179,7 @@ func (v view) page(rows []attributes, in *dynamodb.QueryInput) *dynamodb.QueryOu
 			break
 		}
 	}
-	out.Count = int32(len(out.Items)) //nolint:gosec // a page holds at most a few thousand
+	out.Count = int32(len(out.Items)) // a page holds at most a few thousand
 	units := readUnits(bytes, deref(in.ConsistentRead))
 	out.ConsumedCapacity = &types.ConsumedCapacity{TableName: &v.table, CapacityUnits: &units}
 	return out

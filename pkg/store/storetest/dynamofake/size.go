@@ -53,10 +53,16 @@ func (e effect) units(factor float64) float64 {
 
 // entry is an item's place in an index, zero if it is not in it.
 func entry(item attributes, names [2]string) key {
-	part, _ := item[names[0]].(*types.AttributeValueMemberS)
-	sort, _ := item[names[1]].(*types.AttributeValueMemberS)
-	if part == nil || sort == nil {
+	at := key{textOf(item[names[0]]), textOf(item[names[1]])}
+	if at.part == "" || at.sort == "" {
 		return key{}
 	}
-	return key{part.Value, sort.Value}
+	return at
+}
+
+func textOf(value types.AttributeValue) string {
+	if text, ok := value.(*types.AttributeValueMemberS); ok {
+		return text.Value
+	}
+	return ""
 }

@@ -127,7 +127,7 @@ func (f *Fake) decide(a action) (effect, error) {
 		return effect{}, err
 	}
 	e := effect{at: keyOf(a.key)}
-	e.before = f.items[e.at]
+	e.before = f.items.items[e.at]
 	e.holds, e.after = holds(e.before), e.before
 	switch a.kind {
 	case "Put":
@@ -237,7 +237,7 @@ func (f *Fake) ItemCount(prefix string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	n := 0
-	for at := range f.items {
+	for at := range f.items.items {
 		if strings.HasPrefix(at.part, prefix) {
 			n++
 		}
