@@ -49,6 +49,8 @@ type Charter struct {
 	Lambda  *Lambda
 	HTTP    *HTTP
 	Command *Command
+	// Faulty tells that reading the file found errors, so that fields may be missing.
+	Faulty bool
 	// Source is the whole file, for messages and for the worker's copy.
 	Source *source.Node
 }

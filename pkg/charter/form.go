@@ -22,6 +22,7 @@ func Read(path string, raw []byte) (*Charter, problem.Problems) {
 	if !ok {
 		return nil, r.Problems()
 	}
+	c.Faulty = r.Problems().Errors() > 0
 	return &c, r.Problems()
 }
 

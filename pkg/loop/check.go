@@ -11,7 +11,8 @@ import (
 )
 
 // Check checks a loop against its surroundings. All problems are reported; the
-// definition is nil when there are errors among them.
+// definition is nil when there are errors among them, or in a worker or loop
+// that it names.
 func Check(l *Loop, around Surroundings) (*Definition, problem.Problems) {
 	c := newChecker(around)
 	c.loop = l
@@ -24,7 +25,7 @@ func Check(l *Loop, around Surroundings) (*Definition, problem.Problems) {
 	c.compileBody(c.def.Body)
 	c.compileTail()
 	c.structure()
-	if c.problems.Errors() > 0 {
+	if c.problems.Errors() > 0 || c.incomplete {
 		return nil, c.problems
 	}
 	return c.def, c.problems
@@ -37,6 +38,8 @@ type checker struct {
 	def      *Definition
 	zone     *time.Location
 	problems problem.Problems
+	// incomplete: what the loop names has errors of its own.
+	incomplete bool
 
 	// names are all names of the file; labels are where nodes are named.
 	names   map[string]named

@@ -63,6 +63,9 @@ type Worker struct {
 	Actions map[string]*ActionRule
 	// Prompt is the text of an agent's prompt; empty for other kinds.
 	Prompt string
+
+	// faulty: the charter has errors; no definition has such a worker.
+	faulty bool
 }
 
 // Node is a step, block, group or case of a checked loop.

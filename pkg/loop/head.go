@@ -184,7 +184,9 @@ func (c *checker) followed(name string, at *source.Node) *schema.Type {
 		c.fault(at, "E208", "A loop cannot start itself: it would never end.")
 	case !exists:
 		c.fault(at, "E209", "There is no loop %q.", name)
-	case other != nil && other.OutputType != nil:
+	case other == nil:
+		c.incomplete = true // its problems are reported there
+	case other.OutputType != nil:
 		output = other.OutputType
 	}
 	return schema.ObjectOf(

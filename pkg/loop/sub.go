@@ -24,6 +24,7 @@ func (c *checker) compileSub(n *Node) {
 		c.fault(at, "E209", "%s", message)
 	}
 	if sub == nil {
+		c.incomplete = true // its problems are reported there
 		return
 	}
 	n.Sub = sub

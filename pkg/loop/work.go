@@ -63,8 +63,11 @@ func (c *checker) worker(name string, at *source.Node) *Worker {
 		c.fault(at, "E223", "%s", message)
 		return nil
 	}
+	if w == nil || w.faulty {
+		c.incomplete = true // its charter's problems are reported there
+	}
 	if w == nil || w.Input == nil || w.Output == nil {
-		return nil // its charter's problems are reported there
+		return nil
 	}
 	c.use(w)
 	return w
@@ -78,9 +81,12 @@ func (c *checker) use(w *Worker) {
 	c.def.Workers[w.Charter.Worker] = w
 	if w.Charter.Agent != nil {
 		for _, name := range w.Charter.Agent.Calls {
-			if tool := c.around.Workers[name]; tool != nil {
-				c.use(tool)
+			tool := c.around.Workers[name]
+			if tool == nil || tool.faulty {
+				c.incomplete = true
+				continue
 			}
+			c.use(tool)
 		}
 	}
 }

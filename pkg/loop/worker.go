@@ -46,6 +46,7 @@ func CheckWorker(declared *charter.Charter, around Surroundings) (*Worker, probl
 	c.charterFacts(declared)
 	c.charterTools(declared)
 	c.charterAgent(w)
+	w.faulty = declared.Faulty || c.problems.Errors() > 0
 	return w, c.problems
 }
 

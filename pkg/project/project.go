@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -81,6 +82,7 @@ func Load(fsys fs.FS) (*Project, problem.Problems) {
 	if known { // else every name of the project file would be reported as unknown
 		l.check()
 	}
+	maps.DeleteFunc(l.project.Loops, func(_ string, d *loop.Definition) bool { return d == nil })
 	return l.project, l.problems.Sorted()
 }
 
@@ -211,7 +213,7 @@ func (l *loader) check() {
 	order := l.inOrder()
 	for _, name := range order {
 		before := l.problems.Errors()
-		wrong := l.hasErrors(l.project.Paths[name])
+		wrong := l.hasErrors(l.project.Paths[name]) || l.hasErrors(File)
 		d, ps := loop.Check(l.read[name], l.around())
 		l.problems = append(l.problems, relevant(ps, wrong)...)
 		if d != nil && !wrong && l.problems.Errors() == before {
@@ -219,11 +221,6 @@ func (l *loader) check() {
 		}
 	}
 	l.circles()
-	for name, d := range l.project.Loops {
-		if d == nil {
-			delete(l.project.Loops, name)
-		}
-	}
 }
 
 // relevant leaves out warnings of a file that could not be read whole: what
