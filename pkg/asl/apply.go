@@ -43,8 +43,8 @@ func (t *transition) prepare(ev Event) (func(), error) {
 	case ChildEnded:
 		return t.prepareChild(ev)
 	case Stop:
-		name, cause := copied(ev.Error), copied(ev.Cause)
-		return func() { t.stop(Aborted, historyExecutionAborted, name, cause) }, nil
+		why := eventFault(ev)
+		return func() { t.stop(Aborted, historyExecutionAborted, why) }, nil
 	}
 	return nil, fmt.Errorf("%w: kind %q", ErrEvent, ev.Kind)
 }
@@ -91,13 +91,13 @@ func (t *transition) prepareTask(ev Event) (func(), error) {
 	case TaskTimedOut:
 		return func() { t.taskTimedOut(f) }, nil
 	}
-	failure := fault{Name: copied(ev.Error), Cause: copied(ev.Cause)}
+	failure := eventFault(ev)
 	return func() { t.taskFailed(f, failure, ev.Kind == TaskSubmitFailed) }, nil
 }
 
 func (t *transition) prepareTimer(id TimerID) (func(), error) {
 	if id != 0 && id == t.x.data.Limit {
-		return func() { t.stop(TimedOut, historyExecutionTimedOut, nil, nil) }, nil
+		return func() { t.stop(TimedOut, historyExecutionTimedOut, fault{}) }, nil
 	}
 	f := t.x.timers[id]
 	if f == nil {
@@ -123,6 +123,11 @@ func (t *transition) prepareChild(ev Event) (func(), error) {
 	}
 	end := childEnd{id: ev.Child, status: ev.Status, output: output}
 	return func() { t.childEnded(f, end) }, nil
+}
+
+// eventFault is the error that an event brings.
+func eventFault(ev Event) fault {
+	return fault{Name: copied(ev.Error), Cause: copied(ev.Cause)}.limited()
 }
 
 // copied returns a pointer to memory of its own.

@@ -2,6 +2,7 @@ package asl
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/outerloop-dev/outerloop/pkg/asl/internal/jsonpath"
 	"github.com/outerloop-dev/outerloop/pkg/asl/internal/rawjson"
@@ -61,7 +62,7 @@ func (t *transition) evalTemplate(s *scope, tpl *template) ([]byte, *fault) {
 
 func (t *transition) expressionFault(f *flow, err error) *fault {
 	var in *intrinsicError
-	if errors.As(err, &in) {
+	if errors.As(err, &in) && !in.missing {
 		ft := t.stateFault(f, errIntrinsic, in.Error())
 		return &ft
 	}
@@ -103,10 +104,18 @@ func (t *transition) applyResultPath(f *flow, p *resultPath, result []byte) ([]b
 	}
 	out, err := p.path.Put(f.Input, result)
 	if errors.Is(err, jsonpath.ErrConflict) {
-		name, cause := errConflict, "Unable to apply ReferencePath "+p.text+" to input "+string(f.Input)
-		return nil, &fault{Name: &name, Cause: &cause}
+		return nil, conflict(p.text, p.path, f.Input)
 	}
 	return out, nil
+}
+
+// conflict words the error of a reference path that does not fit a document.
+func conflict(text string, p *jsonpath.Path, doc []byte) *fault {
+	name, cause := errConflict, fmt.Sprintf("Unable to apply step \"%s\" to input %s", p.Blocked(doc), doc)
+	if k := rawjson.KindOf(doc); k != rawjson.Object && k != rawjson.Array {
+		cause = fmt.Sprintf("Unable to apply ReferencePath %s to input %s", text, doc)
+	}
+	return &fault{Name: &name, Cause: &cause}
 }
 
 // finish turns a state's result into its output and leaves the state.

@@ -40,6 +40,15 @@ type pathExpression struct {
 // String returns the path as written.
 func (e *pathExpression) String() string { return e.text }
 
+// own returns the path as seen from what it reads: that of the context object
+// with one dollar sign.
+func (e *pathExpression) own() string {
+	if e.source == fromContext {
+		return e.text[1:]
+	}
+	return e.text
+}
+
 func (e *pathExpression) variables(fn func(string)) {
 	if e.source == fromVariable {
 		fn(e.variable)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/outerloop-dev/outerloop/pkg/asl/internal/rawjson"
 )
@@ -16,7 +17,6 @@ const (
 	errTimeout    = "States.Timeout"
 	errRuntime    = "States.Runtime"
 	errDataLimit  = "States.DataLimitExceeded"
-	errNoChoice   = "States.NoChoiceMatched"
 	errConflict   = "States.ReferencePathConflict"
 	errIntrinsic  = "States.IntrinsicFailure"
 	errThreshold  = "States.ExceedToleratedFailureThreshold"
@@ -38,22 +38,53 @@ func (t *transition) stateFault(f *flow, name, reason string) fault {
 // fail handles an error of the flow's state: retry, catch, or failure of what
 // is around it.
 func (t *transition) fail(f *flow, ft fault) {
-	ran := f.Group != nil && f.Group.running
+	t.failAfter(f, f.Last, ft)
+}
+
+// failAfter is fail where the event that the failure follows is not on the
+// flow's thread.
+func (t *transition) failAfter(f *flow, previous int64, ft fault) {
 	f.Group = nil
-	if !ft.Fatal && t.retry(f, ft) {
+	ft = ft.limited()
+	if ft.Fatal {
+		t.uncaught(f, ft)
 		return
 	}
-	if ran {
-		t.record(f, failedType(f.state.kind), &HistoryDetails{Name: f.state.name, Error: ft.Name, Cause: ft.Cause})
-	}
-	if !ft.Fatal && t.catch(f, ft) {
+	if t.retry(f, ft) {
 		return
 	}
-	if f.parent != nil {
-		t.branchFailed(f, ft)
-		return
+	if k := f.state.kind; k == typeParallel || k == typeMap {
+		f.Last = t.aside(previous, failedType(k), nil)
 	}
-	t.end(Failed, historyExecutionFailed, nil, ft)
+	if !t.catch(f, ft) {
+		t.uncaught(f, ft)
+	}
+}
+
+// The longest error name and cause, in bytes; what is longer is cut off. A cause
+// that shows an input would otherwise grow each time it is caught and shown
+// again.
+const (
+	maxErrorName = 256
+	maxCause     = 32768
+)
+
+// limited returns the fault with its texts cut to their limits.
+func (ft fault) limited() fault {
+	ft.Name, ft.Cause = cut(ft.Name, maxErrorName), cut(ft.Cause, maxCause)
+	return ft
+}
+
+func cut(s *string, most int) *string {
+	if s == nil || len(*s) <= most {
+		return s
+	}
+	n := most
+	for n > 0 && !utf8.RuneStart((*s)[n]) {
+		n--
+	}
+	short := (*s)[:n]
+	return &short
 }
 
 // matches reports whether a retrier or catcher with these names takes the
@@ -122,14 +153,23 @@ func (t *transition) catch(f *flow, ft fault) bool {
 				return true
 			}
 		}
-		if f.parent != nil {
-			t.branchFailed(f, *bad)
-		} else {
-			t.end(Failed, historyExecutionFailed, nil, *bad)
-		}
+		t.uncaught(f, *bad)
 		return true
 	}
 	return false
+}
+
+// uncaught passes an error on to what is around the flow.
+func (t *transition) uncaught(f *flow, ft fault) {
+	switch {
+	case ft.Fatal:
+		t.abandon(t.x.data.Flow, false)
+		t.end(Failed, historyExecutionFailed, nil, ft)
+	case f.parent != nil:
+		t.branchFailed(f, ft)
+	default:
+		t.end(Failed, historyExecutionFailed, nil, ft)
+	}
 }
 
 // output is the fault as a catcher gets it.

@@ -247,7 +247,7 @@ func runScript(t *testing.T, m *asl.Machine, input, script []byte) *rehearsal {
 		return r
 	}
 	for i, b := range script {
-		if i > 60 || !r.step(b) {
+		if i > 60 || r.last > 3000 || !r.step(b) {
 			break
 		}
 	}

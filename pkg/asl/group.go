@@ -17,7 +17,6 @@ func (t *transition) fork(f *flow) {
 	n := len(f.state.branches)
 	g := &group{Total: n, Next: n}
 	f.Group = g
-	g.begin()
 	t.record(f, startedType(typeParallel), nil)
 	for i, b := range f.state.branches {
 		branch := &flow{parent: f, Index: i, Last: f.Last, Input: input}
@@ -25,8 +24,6 @@ func (t *transition) fork(f *flow) {
 		t.later(branch, func(t *transition, branch *flow) { t.enter(branch, b.start, branch.Input) })
 	}
 }
-
-func (g *group) begin() { g.running = true }
 
 // branchDone takes the output of a branch or iteration.
 func (t *transition) branchDone(branch *flow, output []byte) {
@@ -49,7 +46,7 @@ func (t *transition) advance(f *flow) {
 	case g.Done == g.Total && f.state.kind == typeMap:
 		t.joinMap(f)
 	case g.Done == g.Total:
-		t.join(f)
+		t.join(f, f.Last)
 	case f.state.kind == typeMap:
 		t.startIterations(f)
 	}
@@ -71,10 +68,10 @@ func (g *group) result() []byte {
 	return rawjson.Join(parts)
 }
 
-// join ends a group whose parts all ended.
-func (t *transition) join(f *flow) {
+// join ends a group whose parts all ended, last with the given event.
+func (t *transition) join(f *flow, previous int64) {
 	output := f.Group.result()
-	t.record(f, succeededType(f.state.kind), nil)
+	t.aside(previous, succeededType(f.state.kind), nil)
 	f.Group = nil
 	if len(output) > MaxPayload {
 		t.fail(f, t.tooLarge(f.state.name))
@@ -96,10 +93,12 @@ func (t *transition) branchFailed(branch *flow, ft fault) {
 	g := f.Group
 	g.remove(branch)
 	f.Last = branch.Last
+	if branch.state.kind == typeTask {
+		t.aside(f.Last, abortedType(typeTask), nil)
+	}
 	if f.state.kind == typeMap {
-		details := iteration(f, branch.Index)
-		t.record(f, historyIterationFailed, details)
-		if !ft.Fatal && g.tolerates(g.Failed+1) {
+		t.aside(f.Last, historyIterationFailed, iteration(f, branch.Index))
+		if g.tolerates(g.Failed + 1) {
 			g.Failed++
 			g.Done++
 			t.advance(f)
@@ -124,8 +123,7 @@ func (t *transition) abandonGroup(f *flow, record bool) {
 	for _, branch := range g.Flows {
 		t.abandon(branch, record)
 		if record && f.state.kind == typeMap {
-			details := iteration(f, branch.Index)
-			t.record(branch, historyIterationAborted, details)
+			t.aside(branch.Last, historyIterationAborted, iteration(f, branch.Index))
 		}
 	}
 	g.Flows = nil
@@ -135,7 +133,7 @@ func (t *transition) abandonGroup(f *flow, record bool) {
 	}
 	g.Children = nil
 	if record && g.MapRun != "" {
-		t.record(f, historyMapRunAborted, nil)
+		t.aside(f.Last, historyMapRunAborted, nil)
 	}
 }
 
@@ -164,6 +162,6 @@ func (t *transition) abandon(f *flow, record bool) {
 		f.Timer = nil
 	}
 	if waits && record {
-		t.record(f, abortedType(f.state.kind), nil)
+		t.aside(f.Last, abortedType(f.state.kind), nil)
 	}
 }

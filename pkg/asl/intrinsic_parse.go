@@ -1,9 +1,11 @@
 package asl
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/outerloop-dev/outerloop/pkg/asl/internal/jsonpath"
 	"github.com/outerloop-dev/outerloop/pkg/asl/internal/rawjson"
 )
 
@@ -47,10 +49,7 @@ func (c *call) eval(s *scope) ([]byte, error) {
 		}
 		v, err := a.expr.eval(s)
 		if err != nil {
-			if _, nested := a.expr.(*call); nested {
-				return nil, err
-			}
-			return nil, s.notFound(a.expr.String(), c.text)
+			return nil, s.argumentError(a.expr, err)
 		}
 		values[i] = v
 		if size += len(v); size > maxTemplate {
@@ -59,17 +58,33 @@ func (c *call) eval(s *scope) ([]byte, error) {
 	}
 	out, err := c.fn.apply(&invocation{call: c, args: values, random: &s.run.random})
 	if err != nil {
-		return nil, &intrinsicError{call: c.text, reason: err.Error()}
+		return nil, &intrinsicError{reason: err.Error()}
 	}
 	return out, nil
 }
 
-// intrinsicError says why an intrinsic function did not give a value.
-type intrinsicError struct{ call, reason string }
+// intrinsicError says why an intrinsic function did not give a value. missing
+// is set where an argument's path leads nowhere.
+type intrinsicError struct {
+	reason  string
+	missing bool
+}
 
-// Error returns the words of Step Functions.
-func (e *intrinsicError) Error() string {
-	return fmt.Sprintf("The function '%s' had the following error: %s", e.call, e.reason)
+// Error returns the reason.
+func (e *intrinsicError) Error() string { return e.reason }
+
+// argumentError words the error of an argument.
+func (s *scope) argumentError(e expression, err error) error {
+	var missing *jsonpath.NotFoundError
+	p, ok := e.(*pathExpression)
+	if !ok || !errors.As(err, &missing) {
+		return err
+	}
+	if missing.NoArray {
+		return &intrinsicError{reason: missing.Reason, missing: true}
+	}
+	reason := fmt.Sprintf("The JsonPath argument for the field '%s' could not be found in the input '%s'", p.own(), s.input)
+	return &intrinsicError{reason: reason, missing: true}
 }
 
 // parseIntrinsic reads States.Name(…).

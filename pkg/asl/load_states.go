@@ -141,9 +141,7 @@ func (l *loader) mapState(o *object, s *state) {
 	o.only(false, "ItemSelector", "Parameters")
 	spec := &mapSpec{childType: Standard}
 	s.mapping = spec
-	if spec.itemsPath = o.expression("ItemsPath", false); spec.itemsPath != nil {
-		spec.itemsText = spec.itemsPath.String()
-	}
+	spec.itemsPath = o.expression("ItemsPath", false)
 	if o.has("ItemSelector") {
 		s.parameters = o.template("ItemSelector")
 	}

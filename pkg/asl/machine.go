@@ -185,7 +185,6 @@ type catcher struct {
 
 type mapSpec struct {
 	itemsPath     expression
-	itemsText     string
 	body          *block
 	distributed   bool
 	childType     Type

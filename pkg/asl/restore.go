@@ -63,7 +63,6 @@ func (x *Execution) link(f *flow, b *block) error {
 	if g == nil {
 		return nil
 	}
-	g.running = true
 	for _, c := range g.Children {
 		x.children[c.ID] = f
 	}

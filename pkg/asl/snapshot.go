@@ -73,9 +73,6 @@ type openTimer struct {
 
 // group is what a Parallel or Map works on.
 type group struct {
-	// running is set once branches, iterations or children began.
-	running bool
-
 	// Total is how many branches, iterations or children there are, Next the
 	// first that has not started, Done how many ended.
 	Total int `json:"total"`

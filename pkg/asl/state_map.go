@@ -48,7 +48,6 @@ func (t *transition) startMap(f *flow) {
 		g.Input = input
 	}
 	f.Group = g
-	g.begin()
 	if spec.distributed {
 		t.startMapRun(f)
 	}
@@ -65,18 +64,27 @@ func (t *transition) mapItems(s *scope, spec *mapSpec) ([][]byte, *fault) {
 	if spec.itemsPath != nil {
 		var err error
 		if v, err = spec.itemsPath.eval(s); err != nil {
-			return nil, t.pathFault(s.flow, spec.itemsText, err)
+			return nil, t.itemsFault(s, spec.itemsPath, err)
 		}
 	}
-	if rawjson.KindOf(v) != rawjson.Array {
-		text := spec.itemsText
-		if text == "" {
-			text = "$"
-		}
-		ft := t.runtimeFault(s.flow, "Reference path \"%s\" must point to array.", text)
+	switch {
+	case rawjson.KindOf(v) == rawjson.Array:
+		return rawjson.Split(v), nil
+	case spec.itemsPath == nil:
+		ft := t.runtimeFault(s.flow, "Map state input must be an array but was: %s", v)
 		return nil, &ft
 	}
-	return rawjson.Split(v), nil
+	ft := t.runtimeFault(s.flow, "Reference path \"%s\" must point to array.", spec.itemsPath)
+	return nil, &ft
+}
+
+// itemsFault words the error of an ItemsPath that leads nowhere.
+func (t *transition) itemsFault(s *scope, e expression, err error) *fault {
+	p, ok := e.(*pathExpression)
+	if !ok || p.source != fromInput {
+		return t.pathFault(s.flow, e.String(), err)
+	}
+	return conflict(p.text, p.path, s.input)
 }
 
 func (t *transition) mapConcurrency(s *scope, spec *mapSpec) (int, *fault) {
@@ -180,7 +188,6 @@ func (t *transition) startIterations(f *flow) {
 			s := &scope{input: g.Input, flow: f, run: t, item: mapItem(index, item)}
 			var bad *fault
 			if input, bad = t.evalTemplate(s, f.state.parameters); bad != nil {
-				g.MapRun, g.running = "", false
 				t.abandonGroup(f, true)
 				t.fail(f, *bad)
 				return

@@ -69,16 +69,16 @@ func (t *transition) failMapRun(f *flow) {
 	t.abandonGroup(f, true)
 	name, cause := errThreshold, "The specified tolerated failure threshold was exceeded"
 	ft := fault{Name: &name, Cause: &cause}
-	t.record(f, historyMapRunFailed, &HistoryDetails{Error: ft.Name, Cause: ft.Cause})
-	t.fail(f, ft)
+	t.failAfter(f, t.aside(f.Last, historyMapRunFailed, &HistoryDetails{Error: ft.Name, Cause: ft.Cause}), ft)
 }
 
 // joinMap ends a Map of which everything ended.
 func (t *transition) joinMap(f *flow) {
+	previous := f.Last
 	if f.state.mapping.distributed {
-		t.record(f, historyMapRunSucceeded, nil)
+		previous = t.aside(previous, historyMapRunSucceeded, nil)
 	}
 	if !t.overflow {
-		t.join(f)
+		t.join(f, previous)
 	}
 }

@@ -50,7 +50,7 @@ func (t *transition) choose(f *flow) {
 		}
 	}
 	if next == nil {
-		t.fail(f, t.stateFault(f, errNoChoice, "Failed to transition out of the state. The state does not point to a next state."))
+		t.fail(f, t.runtimeFault(f, "Failed to transition out of the state. The state does not point to a next state."))
 		return
 	}
 	assigned, bad := t.evalAssign(s, assign)

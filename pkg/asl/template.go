@@ -102,17 +102,28 @@ func (s *scope) parameter(e expression, key string) ([]byte, error) {
 		return nil, errors.New("Unable to apply Path transformation to null or empty input.")
 	}
 	v, err := e.eval(s)
-	var missing *jsonpath.NotFoundError
-	if errors.As(err, &missing) {
-		if _, ok := e.(*pathExpression); ok {
-			return nil, s.notFound(e.String(), key)
-		}
+	if err == nil {
+		return v, nil
 	}
-	return v, err
+	var missing *jsonpath.NotFoundError
+	var in *intrinsicError
+	p, ok := e.(*pathExpression)
+	switch {
+	case errors.As(err, &in):
+		in.reason = fmt.Sprintf("The function '%s' had the following error: %s", e, in.reason)
+	case !ok || !errors.As(err, &missing):
+	case missing.PastEnd:
+		return rawjson.Null, nil
+	case p.source == fromContext:
+		return nil, notFound(p.own(), key, s.contextObject())
+	default:
+		return nil, notFound(p.text, key, s.input)
+	}
+	return nil, err
 }
 
-func (s *scope) notFound(path, field string) error {
-	return fmt.Errorf("The JSONPath '%s' specified for the field '%s' could not be found in the input '%s'", path, field, s.input)
+func notFound(path, field string, input []byte) error {
+	return fmt.Errorf("The JSONPath '%s' specified for the field '%s' could not be found in the input '%s'", path, field, input)
 }
 
 // compileTemplate compiles a canonical value. bad is called with the path and

@@ -90,22 +90,24 @@ func (t *transition) resume(f *flow) {
 
 // record appends a history event to a flow's thread and returns its id.
 func (t *transition) record(f *flow, kind HistoryType, details *HistoryDetails) int64 {
+	f.Last = t.aside(f.Last, kind, details)
+	return f.Last
+}
+
+// aside appends a history event that follows another but that the thread does
+// not go on from, as AWS records some, and returns its id.
+func (t *transition) aside(previous int64, kind HistoryType, details *HistoryDetails) int64 {
 	d := &t.x.data
 	if t.atLimit() && !kind.final() {
 		t.overflow = true
-		return d.LastEvent
+		return previous
 	}
 	d.LastEvent++
-	ev := HistoryEvent{ID: d.LastEvent, Time: t.now, Type: kind, Details: details}
-	if f != nil {
-		ev.PreviousID = f.Last
-		f.Last = ev.ID
-	}
-	t.history = append(t.history, ev)
+	t.history = append(t.history, HistoryEvent{ID: d.LastEvent, PreviousID: previous, Time: t.now, Type: kind, Details: details})
 	if details != nil {
 		t.recorded += len(details.Input) + len(details.Output) + len(details.Parameters)
 	}
-	return ev.ID
+	return d.LastEvent
 }
 
 func (t *transition) atLimit() bool {
@@ -123,7 +125,7 @@ func (t *transition) nextID() int64 {
 func (t *transition) start(details StartDetails) {
 	x, m := t.x, t.x.machine
 	x.data = snapshot{Status: Running, Start: details, StartTime: t.now}
-	t.record(nil, historyExecutionStarted, &HistoryDetails{Input: details.Input, RoleARN: details.RoleARN})
+	t.aside(0, historyExecutionStarted, &HistoryDetails{Input: details.Input, RoleARN: details.RoleARN})
 	limit := m.timeout
 	if m.kind == Express && (limit == 0 || limit > expressSeconds) {
 		limit = expressSeconds
@@ -212,7 +214,7 @@ func (t *transition) tooLarge(what string) fault {
 func (t *transition) end(status Status, kind HistoryType, output json.RawMessage, why fault) {
 	d := &t.x.data
 	details := &HistoryDetails{Output: output, Error: why.Name, Cause: why.Cause}
-	t.record(d.Flow, kind, details)
+	t.aside(d.LastEvent, kind, details)
 	if d.Limit != 0 {
 		t.emit(CancelTimer{d.Limit})
 	}
@@ -223,14 +225,14 @@ func (t *transition) end(status Status, kind HistoryType, output json.RawMessage
 }
 
 // stop ends the execution from outside.
-func (t *transition) stop(status Status, kind HistoryType, name, cause *string) {
+func (t *transition) stop(status Status, kind HistoryType, why fault) {
 	t.overflow = false
 	t.abandon(t.x.data.Flow, true)
 	t.overflow = false
 	if status == TimedOut {
 		t.x.data.Limit = 0
 	}
-	t.end(status, kind, nil, fault{Name: name, Cause: cause})
+	t.end(status, kind, nil, why)
 }
 
 // assign sets variables in the flow's own scope.

@@ -18,7 +18,13 @@ const (
 var ErrTooMany = errors.New("the path selects too many values")
 
 // NotFoundError says that a path leads nowhere.
-type NotFoundError struct{ Reason string }
+type NotFoundError struct {
+	Reason string
+	// PastEnd is set when only the last step, an index, is beyond an array.
+	PastEnd bool
+	// NoArray is set when an index stands where no array is.
+	NoArray bool
+}
 
 // Error returns the reason.
 func (e *NotFoundError) Error() string { return e.Reason }
@@ -29,6 +35,8 @@ type walk struct {
 	root  []byte
 	found [][]byte
 	size  int
+	// passed is the furthest step that was tried.
+	passed int
 	// looked counts bytes, together with the paths of filters.
 	looked *int
 	// loose is set behind the first indefinite step, where what is not
@@ -63,7 +71,8 @@ func (p *Path) evalAt(root, value []byte, looked *int) ([]byte, error) {
 		return nil, err
 	}
 	if len(w.found) == 0 {
-		return nil, &NotFoundError{"No results for path: " + p.normal(len(p.steps))}
+		_, indexed := p.steps[len(p.steps)-1].(index)
+		return nil, &NotFoundError{Reason: "No results for path: " + p.normal(len(p.steps)), PastEnd: indexed && w.passed == len(p.steps)-1}
 	}
 	return w.found[len(w.found)-1], nil
 }
@@ -104,6 +113,7 @@ func (w *walk) from(at int, value []byte) error {
 		w.found = append(w.found, value)
 		return nil
 	}
+	w.passed = max(w.passed, at)
 	return w.path.steps[at].apply(w, at, value)
 }
 
@@ -113,7 +123,7 @@ func (w *walk) missing(format string, args ...any) error {
 	if w.loose {
 		return nil
 	}
-	return &NotFoundError{fmt.Sprintf(format, args...)}
+	return &NotFoundError{Reason: fmt.Sprintf(format, args...)}
 }
 
 func (s property) apply(w *walk, at int, value []byte) error {
@@ -190,7 +200,11 @@ func (w *walk) array(s step, at int, value []byte) (bool, error) {
 	case rawjson.NullKind:
 		return false, w.missing("The path %s is null", w.path.normal(at))
 	}
-	return false, w.missing("Filter: %s can only be applied to arrays. Current context is: %s", s.fragment(), JavaString(value))
+	err := w.missing("Filter: %s can only be applied to arrays. Current context is: %s", s.fragment(), JavaString(value))
+	if missing, ok := err.(*NotFoundError); ok {
+		missing.NoArray = true
+	}
+	return false, err
 }
 
 func (s index) apply(w *walk, at int, value []byte) error {

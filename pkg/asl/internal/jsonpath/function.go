@@ -27,7 +27,7 @@ func length(found [][]byte, definite bool) ([]byte, error) {
 		return strconv.AppendInt(nil, int64(len(found)), 10), nil
 	}
 	if len(found) == 0 {
-		return nil, &NotFoundError{"No results for path"}
+		return nil, &NotFoundError{Reason: "No results for path"}
 	}
 	switch rawjson.KindOf(found[0]) {
 	case rawjson.Array, rawjson.Object:
@@ -59,7 +59,7 @@ func elements(found [][]byte, definite bool) [][]byte {
 func pick(found [][]byte, definite bool, n int) ([]byte, error) {
 	all := elements(found, definite)
 	if len(all) == 0 {
-		return nil, &NotFoundError{"Aggregation function attempted to calculate value using empty array"}
+		return nil, &NotFoundError{Reason: "Aggregation function attempted to calculate value using empty array"}
 	}
 	if n < 0 {
 		n = len(all) - 1
@@ -76,7 +76,7 @@ func numeric(calc func([]float64) float64) function {
 			}
 		}
 		if len(numbers) == 0 {
-			return nil, &NotFoundError{"Aggregation function attempted to calculate value using empty array"}
+			return nil, &NotFoundError{Reason: "Aggregation function attempted to calculate value using empty array"}
 		}
 		return rawjson.AppendFloat(nil, calc(numbers)), nil
 	}

@@ -2,6 +2,7 @@ package jsonpath
 
 import (
 	"errors"
+	"strconv"
 
 	"github.com/outerloop-dev/outerloop/pkg/asl/internal/rawjson"
 )
@@ -51,4 +52,27 @@ func put(steps []step, doc, value []byte) ([]byte, error) {
 		return out, nil
 	}
 	return nil, ErrConflict
+}
+
+// Blocked returns the first step of a reference path that leads nowhere in the
+// document, as it is written; the last one if all lead somewhere.
+func (p *Path) Blocked(doc []byte) string {
+	name := ""
+	for _, s := range p.steps {
+		ok := false
+		switch s := s.(type) {
+		case property:
+			name = s.name
+			doc, ok = rawjson.Get(doc, s.name)
+		case index:
+			name = strconv.Itoa(s.n)
+			doc, ok = rawjson.Index(doc, s.n)
+		default:
+			name = s.fragment()
+		}
+		if !ok {
+			break
+		}
+	}
+	return name
 }
