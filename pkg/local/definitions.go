@@ -61,7 +61,9 @@ func (e *Engine) publishLoop(ctx context.Context, l Loop) error {
 	if err != nil {
 		return err
 	}
-	e.core.Name(l.Definition.Loop.Name, machine)
+	if err := e.core.Name(ctx, l.Definition.Loop.Name, machine); err != nil {
+		return err
+	}
 	key := definitionKey(l.Definition.Hash)
 	have, item, err := e.defs.read(ctx, l.Definition.Hash)
 	if err != nil {

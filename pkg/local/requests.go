@@ -17,6 +17,7 @@ const (
 	OpRedrive = "redrive"
 	OpBlob    = "blob"
 	OpDrive   = "drive"
+	OpPrune   = "prune"
 )
 
 // Request is one command of a visitor, one line of JSON on the socket.
@@ -90,6 +91,11 @@ type startBody struct {
 	Rerun   bool            `json:"rerun,omitempty"`
 	Trigger string          `json:"trigger,omitempty"`
 	By      string          `json:"by,omitempty"`
+}
+
+// pruneBody bounds what is pruned.
+type pruneBody struct {
+	Before time.Time `json:"before"`
 }
 
 // Idle says why nothing moves: everything waits for a person, an event or a time.

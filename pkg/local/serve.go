@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/outerloop-dev/outerloop/pkg/coordinator"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator/record"
+	"github.com/outerloop-dev/outerloop/pkg/local/sfnapi"
 	"github.com/outerloop-dev/outerloop/pkg/loop"
 	"github.com/outerloop-dev/outerloop/pkg/schedule"
 	"github.com/outerloop-dev/outerloop/pkg/store"
@@ -89,6 +91,36 @@ func (e *Engine) lookAround(ctx context.Context) {
 		e.cfg.Log.Error("histories were not folded", "error", err)
 	}
 	e.kick(ctx)
+}
+
+// pruneAtOnce bounds the executions that are deleted in one turn.
+const pruneAtOnce = 100
+
+// Prune deletes the executions that ended before a time, in batches between
+// which other work goes on, and answers how many it deleted.
+func (e *Engine) Prune(ctx context.Context, before time.Time) (int, error) {
+	for done := 0; ; {
+		n, err := e.core.Prune(ctx, before, pruneAtOnce)
+		done += n
+		if err != nil || n < pruneAtOnce {
+			return done, errors.Join(err, e.store.Sync(ctx))
+		}
+		if err := e.store.Sync(ctx); err != nil {
+			return done, err
+		}
+	}
+}
+
+// API is the Step Functions API over this engine's machines and executions; the
+// loops' own machines are among them. Serve it on sfnapi.Listen only.
+func (e *Engine) API() http.Handler {
+	return sfnapi.New(sfnapi.Config{
+		Core: e.core, Store: e.store, Blobs: e.store, Clock: e.cfg.Clock.Now,
+		Settle: func(ctx context.Context) error {
+			e.kick(ctx)
+			return e.store.Sync(ctx)
+		},
+	})
 }
 
 // schedules fires the loops' schedules. What has fired is kept in the store;

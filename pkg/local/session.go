@@ -112,6 +112,12 @@ func (s *Session) Drive(ctx context.Context) (Idle, error) {
 	return do[Idle](ctx, s, OpDrive, nil)
 }
 
+// Prune deletes the executions, and so the histories, that ended before a time,
+// and answers how many. Runs, steps, actions and decisions stay.
+func (s *Session) Prune(ctx context.Context, before time.Time) (int, error) {
+	return do[int](ctx, s, OpPrune, pruneBody{Before: before})
+}
+
 // do has an operation done by the owner, whoever it is.
 func do[Answer any](ctx context.Context, s *Session, op string, body any) (answer Answer, err error) {
 	raw, err := json.Marshal(body)
@@ -189,6 +195,9 @@ var operations = map[string]func(ctx context.Context, e *Engine, body json.RawMe
 	}),
 	OpBlob: operation(func(ctx context.Context, e *Engine, content []byte) (string, error) {
 		return e.store.PutBlob(ctx, content)
+	}),
+	OpPrune: operation(func(ctx context.Context, e *Engine, req pruneBody) (int, error) {
+		return e.Prune(ctx, req.Before)
 	}),
 	OpDrive: operation(func(ctx context.Context, e *Engine, _ *struct{}) (Idle, error) {
 		return e.RunUntilIdle(ctx)

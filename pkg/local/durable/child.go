@@ -205,7 +205,7 @@ func (ch *change) startExecution(task asl.ScheduleTask) error {
 		return nil
 	}
 	machine := request.StateMachineArn[strings.LastIndexByte(request.StateMachineArn, ':')+1:]
-	hash, ok, err := ch.c.named(ch.ctx, machine)
+	reg, ok, err := Reader{ch.c.cfg.Store}.Registered(context.WithoutCancel(ch.ctx), machine)
 	if err != nil {
 		return err
 	}
@@ -219,7 +219,7 @@ func (ch *change) startExecution(task asl.ScheduleTask) error {
 	}
 	input := orObject(request.Input)
 	r := &record{
-		Name: request.Name, Machine: hash, MachineName: machine, Created: ch.now, InputHash: hashOf(input), Input: input,
+		Name: request.Name, Machine: reg.Hash, MachineName: machine, Created: ch.now, InputHash: hashOf(input), Input: input,
 	}
 	sync := task.Resource.Pattern == asl.Sync || task.Resource.Pattern == asl.Sync2
 	if sync {

@@ -74,7 +74,6 @@ type Core struct {
 	mu  sync.Mutex
 
 	machines map[string]*asl.Machine
-	names    map[string]string // machine name to the hash that a start by name takes
 	cache    *cache
 	queues   map[string]*queue
 	calls    []Call
@@ -107,7 +106,6 @@ func New(cfg Config) (*Core, error) {
 		cfg:      cfg,
 		prefix:   hex.EncodeToString(seed[:]) + "/",
 		machines: make(map[string]*asl.Machine),
-		names:    make(map[string]string),
 		cache:    newCache(cfg.Cache),
 		queues:   make(map[string]*queue),
 		timers:   newTimers(),

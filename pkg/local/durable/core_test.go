@@ -442,7 +442,7 @@ func TestChildExecution(t *testing.T) {
 			b := setup(t)
 			hash, err := b.Publish(t.Context(), []byte(`{"StartAt":"f","States":{"f":{"Type":"Task","Resource":"arn:aws:lambda:local:000000000000:function:f","End":true}}}`))
 			b.ok(err)
-			b.Name("inner", hash)
+			b.ok(b.Name(t.Context(), "inner", hash))
 			b.start("x", `{"StartAt":"c","States":{"c":{"Type":"Task","Resource":"arn:aws:states:::states:startExecution`+c.pattern+`",
 				"Parameters":{"StateMachineArn":"`+durable.MachineARN("inner")+`","Input":{"n":1}},"OutputPath":"$.Output","End":true}}}`, `{}`)
 			b.restart()

@@ -167,15 +167,38 @@ func Load(definition []byte) (*asl.Machine, error) {
 	return machine, errors.Join(missing...)
 }
 
-// Name lets startExecution tasks of this process find a machine by name.
-func (c *Core) Name(machine, hash string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.names[machine] = hash
+// Name gives a published machine a name, which it takes from another machine if
+// need be: executions that start by it run this one from now on.
+func (c *Core) Name(ctx context.Context, machine, hash string) error {
+	unlock, err := c.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	item, err := c.get(ctx, nameKey(machine))
+	if err != nil {
+		return fmt.Errorf("naming machine %s: %w", machine, err)
+	}
+	have := Registered{Name: machine, Hash: hash, Created: c.cfg.Clock().UTC()}
+	op := store.Create(store.Item{Key: nameKey(machine), Body: encode(have)})
+	if item != nil {
+		if err := json.Unmarshal(item.Body, &have); err != nil {
+			return fmt.Errorf("naming machine %s: %w", machine, err)
+		}
+		if have.Hash == hash {
+			return nil
+		}
+		have.Hash = hash
+		op = store.Replace(store.Item{Key: nameKey(machine), Version: item.Version, Body: encode(have)})
+	}
+	if err := c.apply(ctx, op); err != nil {
+		return fmt.Errorf("naming machine %s: %w", machine, err)
+	}
+	return nil
 }
 
-// Register keeps the name of a published machine, so that it is known after a
-// restart too. A name that has another machine is ErrExists.
+// Register gives a published machine a name that no other machine has. A name
+// that has one is ErrExists.
 func (c *Core) Register(ctx context.Context, machine, hash string) (Registered, error) {
 	unlock, err := c.lock()
 	if err != nil {
@@ -189,7 +212,6 @@ func (c *Core) Register(ctx context.Context, machine, hash string) (Registered, 
 	if ok && have.Hash != hash {
 		return have, fmt.Errorf("%w: machine %s", ErrExists, machine)
 	}
-	c.names[machine] = hash
 	if ok {
 		return have, nil
 	}
@@ -198,15 +220,6 @@ func (c *Core) Register(ctx context.Context, machine, hash string) (Registered, 
 		return have, fmt.Errorf("registering machine %s: %w", machine, err)
 	}
 	return have, nil
-}
-
-// named is the hash of the machine of a name.
-func (c *Core) named(ctx context.Context, name string) (hash string, ok bool, err error) {
-	if hash, ok := c.names[name]; ok {
-		return hash, true, nil
-	}
-	reg, ok, err := Reader{c.cfg.Store}.Registered(context.WithoutCancel(ctx), name)
-	return reg.Hash, ok, err
 }
 
 // machine reads a published machine.
