@@ -10,10 +10,10 @@ import (
 )
 
 // What FuzzGenerated looks for, on machines and answers of a fixed sequence;
-// ASL_MACHINES says how many (default 300).
+// ASL_MACHINES says how many (default 150).
 func TestGeneratedMachines(t *testing.T) {
 	t.Parallel()
-	n := 300
+	n := 150
 	if v, err := strconv.Atoi(os.Getenv("ASL_MACHINES")); err == nil {
 		n = v
 	}

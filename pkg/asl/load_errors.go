@@ -24,7 +24,7 @@ func (o *object) retriers() []retrier {
 
 func (o *object) retrier(last bool) retrier {
 	r := retrier{errors: o.errorNames(last), interval: 1, maxAttempts: 3, rate: 2}
-	if n, ok := o.whole("IntervalSeconds", 1, maxTimeout); ok {
+	if n, ok := o.whole("IntervalSeconds", 0, maxTimeout); ok {
 		r.interval = n
 	}
 	if n, ok := o.whole("MaxAttempts", 0, maxTimeout); ok {

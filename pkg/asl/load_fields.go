@@ -111,7 +111,11 @@ func (o *object) expression(field string, calls bool) expression {
 		return nil
 	}
 	if !calls && !strings.HasPrefix(text, "$") {
-		o.l.schema(o.at(field), "Value is not a valid JSONPath: %q", text)
+		what := "Reference Path: Reference path"
+		if field == "InputPath" || field == "OutputPath" {
+			what = "valid JSONPath: JSONPath"
+		}
+		o.l.schema(o.at(field), "Value is not a %s didn't start with '$'", what)
 		return nil
 	}
 	e, err := parseExpression(text)

@@ -29,6 +29,7 @@ func TestLoadFindsErrors(t *testing.T) {
 		"field of others": {`{"StartAt":"A","States":{"A":{"Type":"Succeed","Next":"A"}}}`, []string{`Field is not supported at /States/A/Next`}},
 		"bad path":        {`{"StartAt":"A","States":{"A":{"Type":"Pass","InputPath":"$.a[","End":true}}}`, []string{`/States/A/InputPath`}},
 		"bad result path": {`{"StartAt":"A","States":{"A":{"Type":"Pass","ResultPath":"$.a[*]","End":true}}}`, []string{`Value is not a Reference Path`, `/States/A/ResultPath`}},
+		"no dollar":       {`{"StartAt":"A","States":{"A":{"Type":"Choice","Choices":[{"Variable":"States.ArrayLength($.a)","NumericEquals":0,"Next":"B"}]},"B":{"Type":"Succeed"}}}`, []string{`SCHEMA_VALIDATION_FAILED: Value is not a Reference Path: Reference path didn't start with '$'`}},
 		"bad template":    {`{"StartAt":"A","States":{"A":{"Type":"Pass","Parameters":{"x":[{"y.$":"z"}]},"End":true}}}`, []string{`/States/A/Parameters/x[0]/y.$`}},
 		"bad intrinsic":   {`{"StartAt":"A","States":{"A":{"Type":"Pass","Parameters":{"y.$":"States.Nope()"},"End":true}}}`, []string{`there is no function States.Nope`}},
 		"arity":           {`{"StartAt":"A","States":{"A":{"Type":"Pass","Parameters":{"y.$":"States.MathAdd(1)"},"End":true}}}`, []string{`does not take 1 arguments`}},
@@ -111,6 +112,25 @@ func TestLoadKeepsTheSizeLimit(t *testing.T) {
 	d := `{"Comment":"` + strings.Repeat("x", asl.MaxDefinition) + `","StartAt":"A","States":{"A":{"Type":"Succeed"}}}`
 	if _, err := asl.Load([]byte(d)); err == nil {
 		t.Error("a definition over 1 MiB is taken")
+	}
+}
+
+// A driver learns from the machine what it needs: the resources of all states,
+// and the machines of child executions.
+func TestMachineSaysWhatItNeeds(t *testing.T) {
+	t.Parallel()
+	d := `{"Comment":"c","StartAt":"M","States":{"M":{"Type":"Map","End":true,"ItemProcessor":{"ProcessorConfig":{"Mode":"DISTRIBUTED","ExecutionType":"EXPRESS"},
+		"StartAt":"A","States":{"A":{"Type":"Task","Resource":"arn:aws:states:::lambda:invoke","Next":"B"},"B":{"Type":"Task","Resource":"arn:aws:states:::lambda:invoke","End":true}}}}}}`
+	m := load(t, d)
+	if r := m.Resources(); len(r) != 1 || r[0].Action != "invoke" || m.Comment() != "c" || m.Type() != asl.Standard {
+		t.Errorf("resources are %v, comment %q, type %s", r, m.Comment(), m.Type())
+	}
+	if p := m.Processor("M"); p == nil || p.Type() != asl.Express || m.Processor("A") != nil {
+		t.Errorf("processor is %v", p)
+	}
+	_, err := asl.Load([]byte(strings.Replace(d, "lambda:invoke\",\"Next", "sqs:sendMessage.waitForTaskToken\",\"Next", 1)))
+	if err == nil || !strings.Contains(err.Error(), "/States/M/ItemProcessor/States/A/Resource") {
+		t.Errorf("a callback in an express child: %v", err)
 	}
 }
 
