@@ -223,9 +223,10 @@ type Limit struct {
 
 // Escalation sends work to a group when its rule holds.
 type Escalation struct {
-	Rule source.Expr
-	To   string
-	Say  source.Value
+	Rule   source.Expr
+	To     string
+	Say    source.Value
+	Source *source.Node
 }
 
 // Success is the measure of the worker's work.

@@ -133,7 +133,7 @@ func escalationForm() *source.Form[Escalation] {
 		source.Key("rule", source.Rule(), func(e *Escalation) *source.Expr { return &e.Rule }).Needed().Says("CEL; when it holds, people take over"),
 		source.Key("to", source.Name(source.Hyphened), func(e *Escalation) *string { return &e.To }).Needed().Says("a group"),
 		source.Key("say", source.Phrase(), func(e *Escalation) *source.Value { return &e.Say }).Needed().Says("what they read"),
-	)
+	).Then(func(_ *source.Reader, n *source.Node, e *Escalation) { e.Source = n })
 }
 
 func successForm() *source.Form[Success] {

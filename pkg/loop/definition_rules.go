@@ -169,7 +169,8 @@ type EachRule struct {
 	AtOnce   int
 }
 
-// RouteRule is a row of a routing table.
+// RouteRule is a row of a routing table. The limits of its worker's charter
+// (Worker.Limits) hold beside those of the step.
 type RouteRule struct {
 	Match  []Match
 	Worker *Worker

@@ -85,6 +85,9 @@ func finishLoop(r *source.Reader, n *source.Node, l *Loop) {
 		}
 	}
 	l.Alert = l.Alert.completed(l.Owner)
+	if a := l.Defaults.Approval; a != nil && a.When.Set() {
+		r.Fault(a.Source.Key("when"), "E205", "`when` belongs to the approval of a step: defaults complete approvals and ask for none.")
+	}
 	if steps := n.Get("steps"); steps != nil && steps.Kind == source.Mapping && len(steps.Pairs) == 0 {
 		r.Fault(steps, "E111", "A loop needs at least one step.")
 	}

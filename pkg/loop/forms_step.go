@@ -30,7 +30,7 @@ type declared struct {
 // formOf lists the keys that each form of a step allows beside those that all allow.
 var formOf = map[StepKind][]string{
 	KindWorker:   {"worker", "backup", "action", "key", "resource", "review", "accept", "limits", "approval", "input", "reads", "writes", "emit"},
-	KindRoute:    {"route", "by", "action", "key", "resource", "review", "accept", "limits", "approval", "input", "reads", "writes", "emit"},
+	KindRoute:    {"route", "by", "review", "accept", "limits", "approval", "input", "reads", "writes", "emit"},
 	KindLoop:     {"loop", "budget", "input", "accept", "approval", "reads", "writes", "emit"},
 	KindEach:     {"each", "as", "key", "max_items", "at_once", "join", "steps", "output"},
 	KindBranches: {"branches", "join"},

@@ -38,7 +38,7 @@ func CheckWorker(declared *charter.Charter, around Surroundings) (*Worker, probl
 	}
 	for _, escalation := range declared.Escalate {
 		w.Escalate = append(w.Escalate, EscalationRule{Rule: c.rule(p, escalation.Rule, after), To: escalation.To, Say: c.phrase(p, escalation.Say, after)})
-		c.escalatesTo(escalation)
+		c.group(escalation.To, escalation.Source.Find("to"))
 	}
 	for _, action := range declared.Actions {
 		w.Actions[action.Name] = c.charterAction(declared, action)
@@ -48,13 +48,6 @@ func CheckWorker(declared *charter.Charter, around Surroundings) (*Worker, probl
 	c.charterAgent(w)
 	w.faulty = declared.Faulty || c.problems.Errors() > 0
 	return w, c.problems
-}
-
-func (c *checker) escalatesTo(e charter.Escalation) {
-	at := e.Rule.Node
-	if e.To != "" {
-		c.group(e.To, at)
-	}
 }
 
 func (c *checker) charterAction(declared *charter.Charter, action charter.Action) *ActionRule {

@@ -38,7 +38,7 @@ func (p *Project) Bundle(name string) ([]byte, error) {
 		return nil, fmt.Errorf("bundling %s: %w", name, err)
 	}
 	// Loading what was recorded so far reads, and so records, all that it names.
-	if _, ps := Load(recorded); ps.Err() != nil {
+	if _, ps := load(recorded, false); ps.Err() != nil {
 		return nil, fmt.Errorf("bundling %s: %w", name, ps.Err())
 	}
 	return json.Marshal(bundle{Files: recorded.files, Loop: name})
@@ -58,7 +58,7 @@ func FromBundle(data []byte) (*loop.Definition, error) {
 	if err := json.Unmarshal(data, &b); err != nil {
 		return nil, fmt.Errorf("reading bundle: %w", err)
 	}
-	p, ps := Load(texts(b.Files))
+	p, ps := load(texts(b.Files), false)
 	if err := ps.Err(); err != nil {
 		return nil, fmt.Errorf("checking bundle of %s: %w", b.Loop, err)
 	}

@@ -74,9 +74,16 @@ func Open(root string) (*Project, problem.Problems) { return Load(os.DirFS(root)
 // Load reads and checks everything in a file system rooted at a project. All
 // problems are reported, sorted by place; the project holds what has no errors
 // and is never nil.
-func Load(fsys fs.FS) (*Project, problem.Problems) {
+func Load(fsys fs.FS) (*Project, problem.Problems) { return load(fsys, true) }
+
+// load checks, whole, also what the project file names and no loop uses: a
+// bundle does not hold that.
+func load(fsys fs.FS, whole bool) (*Project, problem.Problems) {
 	l := newLoader(fsys)
 	known := l.registry()
+	if known && whole {
+		l.problems = append(l.problems, loop.CheckRegistry(l.project.Registry, l.files)...)
+	}
 	l.charters(known)
 	l.loops()
 	if known { // else every name of the project file would be reported as unknown
