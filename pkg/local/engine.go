@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/outerloop-dev/outerloop"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator"
 	"github.com/outerloop-dev/outerloop/pkg/local/durable"
 	"github.com/outerloop-dev/outerloop/pkg/store"
@@ -114,6 +115,7 @@ func (e *Engine) begin(ctx context.Context) error {
 	var err error
 	e.core, err = durable.New(durable.Config{
 		Store: e.store, Blobs: e.store.Relaxed(), Clock: e.cfg.Clock.Now, OnStep: e.progress,
+		DeadLetter: outerloop.ErrorCrashed,
 	})
 	if err != nil {
 		return err

@@ -19,13 +19,16 @@ const (
 	beginChild jobKind = iota
 	stopChildren
 	tellParent
+	failDead
 )
 
 // job is work on the execution of that name. It is found again after a crash,
-// because the execution stands in the hot partition until it is done.
+// because the execution stands in the hot partition until it is done (but for
+// failDead: a task whose failure is lost waits for its time limit).
 type job struct {
 	kind jobKind
 	name string
+	task asl.TaskID // of failDead
 }
 
 // work does the jobs that are in line.
@@ -41,6 +44,8 @@ func (c *Core) work(ctx context.Context) error {
 			err = c.stopChildren(ctx, next.name)
 		case tellParent:
 			err = c.tellParent(ctx, next.name)
+		case failDead:
+			err = c.failDead(ctx, next.name, next.task)
 		}
 		if err != nil {
 			return err

@@ -51,6 +51,10 @@ type Config struct {
 	Cache int
 	// MaxReceive is after how many receives a message is dead-lettered; 0: 100.
 	MaxReceive int64
+	// DeadLetter is the error by which a task fails whose message went to the
+	// dead-letter queue: what the queue's consumer does there. Empty: nothing
+	// happens, as on SQS alone, and the task waits for its time limit.
+	DeadLetter string
 	// OnStep is told of every transition, in order, before it is durable. It
 	// must be quick and must not call the core. nil: nobody.
 	OnStep func(Transition)

@@ -265,7 +265,7 @@ func TestTokensAndMessagesSurviveRestart(t *testing.T) {
 func TestVisibilityAndDeadLetters(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.cfg.MaxReceive = 3
+	b.cfg.MaxReceive, b.cfg.DeadLetter = 3, "Crashed"
 	b.restart()
 	b.start("x", queued, `{"v":1}`)
 	m, _ := b.receive()
@@ -309,8 +309,11 @@ func TestVisibilityAndDeadLetters(t *testing.T) {
 	}
 	dead, err := b.Dead(t.Context(), "work", 10)
 	b.ok(err)
-	if len(dead) != 1 || dead[0].Receives != 3 || dead[0].Execution != "x" {
+	if len(dead) != 1 || dead[0].Receives != 3 || dead[0].Execution != "x" || string(dead[0].Body) != `{"v":1}` {
 		t.Errorf("dead letters %+v", dead)
+	}
+	if d := b.describe("x"); d.Status != asl.Failed || text(d.Error) != "Crashed" {
+		t.Errorf("the task of a dead letter: %s, %s", d.Status, text(d.Error))
 	}
 }
 

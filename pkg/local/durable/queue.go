@@ -152,6 +152,14 @@ func (c *Core) Receive(ctx context.Context, name string, visibility time.Duratio
 		return nil, err
 	}
 	defer unlock()
+	m, err := c.receive(ctx, name, visibility)
+	if err != nil {
+		return nil, err
+	}
+	return m, c.work(ctx)
+}
+
+func (c *Core) receive(ctx context.Context, name string, visibility time.Duration) (*Message, error) {
 	q, now := c.queue(name), c.cfg.Clock()
 	for {
 		item, err := c.pick(ctx, q, now)
@@ -161,7 +169,7 @@ func (c *Core) Receive(ctx context.Context, name string, visibility time.Duratio
 		m := received(name, item)
 		if m.Receives > c.cfg.MaxReceive {
 			item.Due = &store.IndexKey{Part: partDead + name, Sort: dueKey(now, item.Sort)}
-			item.List = nil
+			item.List, item.Body = nil, withoutToken(item.Body)
 		} else {
 			item.Numbers = map[string]int64{receives: m.Receives}
 			item.List = &store.IndexKey{Part: partFlight, Sort: item.Part + "/" + item.Sort}
@@ -175,6 +183,9 @@ func (c *Core) Receive(ctx context.Context, name string, visibility time.Duratio
 		if m.Receives <= c.cfg.MaxReceive {
 			q.flight[item.Sort] = &flight{until: now.Add(visibility)}
 			return m, nil
+		}
+		if c.cfg.DeadLetter != "" && m.Execution != "" {
+			c.jobs = append(c.jobs, job{kind: failDead, name: m.Execution, task: m.Task})
 		}
 	}
 }
@@ -345,6 +356,29 @@ func (c *Core) giveBack(ctx context.Context, m *Message, visible time.Time, coun
 	}
 	q.note(item.Due)
 	return nil
+}
+
+// withoutToken takes the credential out of a message that is kept for people.
+func withoutToken(body []byte) []byte {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(body, &fields) != nil || fields["token"] == nil {
+		return body
+	}
+	delete(fields, "token")
+	return encode(fields)
+}
+
+// failDead fails the task of a message that went to the dead-letter queue.
+func (c *Core) failDead(ctx context.Context, name string, task asl.TaskID) error {
+	cause := fmt.Sprintf("The message was received %d times and never answered.", c.cfg.MaxReceive)
+	err := c.change(ctx, name, func(ch *change) error {
+		delete(ch.ex.sent, task) // the message stays where it is
+		return ch.apply(asl.Event{Kind: asl.TaskFailed, Task: task, Error: &c.cfg.DeadLetter, Cause: &cause})
+	})
+	if refused(err) || isAbsent(err) {
+		return nil
+	}
+	return err
 }
 
 // Dead lists messages of a queue's dead-letter queue, oldest first, at most limit.
