@@ -17,13 +17,16 @@ import (
 // version is set when the program is built.
 var version string
 
-func main() {
-	cli.Main(cli.Config{
+func main() { cli.Main(program()) }
+
+// program is the command line with the workers of the samples in it.
+func program() cli.Config {
+	return cli.Config{
 		Version: version,
 		Workers: []cli.Worker{
 			crmscan.Worker, leadqualifier.Worker, followupwriter.Worker, followuptemplate.Worker,
 			claimchecker.Worker, mailer.Worker, salesdashboard.Worker,
 		},
 		Pages: []cli.Page{{Fact: "dashboard/sales", Render: salesdashboard.Render}},
-	})
+	}
 }

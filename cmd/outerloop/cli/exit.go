@@ -81,6 +81,8 @@ func remediesOf(err error) []string {
 		return []string{"outerloop approvals   lists what waits for a person"}
 	case errors.Is(err, coordinator.ErrNoException):
 		return []string{"outerloop exceptions   lists what needs a decision"}
+	case errors.Is(err, asl.ErrDefinition):
+		return []string{"outerloop asl validate FILE   checks a machine; outerloop compile writes it anew"}
 	case errors.Is(err, context.Canceled):
 		return []string{"nothing is lost: the same command goes on from here"}
 	}

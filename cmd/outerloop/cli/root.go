@@ -69,11 +69,11 @@ func (a *app) addCommands(root *cobra.Command) {
 			root.AddCommand(cmd)
 		}
 	}
-	add(groupDeclare, a.validateCommand(), a.compileCommand(), a.schemaCommand(), a.explainCommand(), a.scheduleCommand(), a.aslCommand())
-	add(groupRun, a.runCommand(), a.cancelCommand(), a.redriveCommand())
+	add(groupDeclare, a.validateCommand(), a.compileCommand(), a.graphCommand(), a.schemaCommand(), a.explainCommand(), a.scheduleCommand(), a.aslCommand())
+	add(groupRun, a.runCommand(), a.devCommand(), a.cancelCommand(), a.redriveCommand())
 	add(groupPeople, a.approvalsCommand(), a.approveCommand(), a.rejectCommand(), a.exceptionsCommand(), a.resolveCommand())
 	add(groupLook, a.runsCommand(), a.showCommand(), a.logCommand(), a.actionsCommand())
-	add(groupKeep, a.versionCommand())
+	add(groupKeep, a.doctorCommand(), a.backupCommand(), a.versionCommand())
 	root.AddCommand(a.docsCommand())
 }
 

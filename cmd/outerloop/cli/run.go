@@ -120,7 +120,7 @@ func (a *app) startAndDrive(ctx context.Context, p opened, req coordinator.Start
 		fmt.Fprintf(a.Err, "%s started for %s\n", started.Run, plain(started.Subject))
 	}
 	shown.begin()
-	idle, err = s.Drive(ctx)
+	idle, err = drive(ctx, s, started.Run)
 	shown.end()
 	if ctx.Err() != nil {
 		return started, idle, stopped(started.Run)

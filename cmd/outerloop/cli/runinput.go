@@ -42,6 +42,9 @@ func (a *app) readInput(def *loop.Definition, name string) (runInput, error) {
 	if name == "" {
 		return in, nil
 	}
+	if def.Input == nil {
+		return in, usage(fmt.Sprintf("%s takes no input", def.Loop.Name), "leave --input away")
+	}
 	if strings.EqualFold(filepath.Ext(name), ".json") {
 		return a.readDocument(def, name)
 	}
@@ -71,6 +74,12 @@ func (a *app) readDocument(def *loop.Definition, name string) (runInput, error) 
 	if err := decodeStrict(content, &in.document); err != nil || in.document == nil {
 		return in, usage(fmt.Sprintf("%s is not a JSON object%s", name, because(err)), "its schema is "+def.Input.Name())
 	}
+	in.findFiles(def, func(text string) string { return filepath.Join(filepath.Dir(a.path(name)), text) })
+	return in, nil
+}
+
+// findFiles finds the files that the document names; relative paths are placed by at.
+func (in *runInput) findFiles(def *loop.Definition, at func(string) string) {
 	for _, property := range fileProperties(def) {
 		var text string
 		if json.Unmarshal(in.document[property], &text) != nil || strings.HasPrefix(text, "sha256:") {
@@ -78,11 +87,10 @@ func (a *app) readDocument(def *loop.Definition, name string) (runInput, error) 
 		}
 		path := text
 		if !filepath.IsAbs(text) {
-			path = filepath.Join(filepath.Dir(a.path(name)), text)
+			path = at(text)
 		}
 		in.files = append(in.files, inputFile{property: property, name: text, path: path})
 	}
-	return in, nil
 }
 
 func because(err error) string {
@@ -139,6 +147,9 @@ func bytesText(n int64) string {
 // fileProperties are the input's top-level properties of format "file".
 func fileProperties(def *loop.Definition) []string {
 	var names []string
+	if def.Input == nil {
+		return nil
+	}
 	for _, field := range def.Input.Type().Fields() {
 		if field.Type.Format == "file" {
 			names = append(names, field.Name)

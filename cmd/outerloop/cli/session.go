@@ -74,7 +74,7 @@ func (a *app) acting(ctx context.Context, act func(*local.Session) (string, erro
 	if run, err = act(s); err != nil {
 		return run, err
 	}
-	_, err = s.Drive(ctx)
+	_, err = drive(ctx, s, run)
 	shown.end()
 	if err != nil {
 		err = fmt.Errorf("it is recorded; driving the run on: %w", err)

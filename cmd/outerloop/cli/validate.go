@@ -104,17 +104,18 @@ func (a *app) within(p opened, paths []string) (problem.Problems, error) {
 	return kept, nil
 }
 
-// inside is a path relative to the project's root; a usage error outside of it.
+// inside is a path relative to the project's root, which may also have been
+// written so; a usage error outside of it.
 func (a *app) inside(root, full, asWritten string) (string, error) {
-	if _, err := os.Stat(full); err != nil {
-		if _, inRoot := os.Stat(filepath.Join(root, asWritten)); inRoot != nil || filepath.IsAbs(asWritten) {
-			return "", usage(fmt.Sprintf("there is no %s", asWritten), "paths are relative to the working directory")
-		}
-		full = filepath.Join(root, asWritten)
-	}
 	absRoot, err := filepath.Abs(root)
 	if err != nil {
 		return "", fmt.Errorf("finding %s: %w", root, err)
+	}
+	if _, err := os.Stat(full); err != nil {
+		full = filepath.Join(absRoot, asWritten)
+		if _, err := os.Stat(full); err != nil || filepath.IsAbs(asWritten) {
+			return "", usage(fmt.Sprintf("there is no %s", asWritten), "paths are relative to the working directory or the project")
+		}
 	}
 	rel, err := filepath.Rel(absRoot, full)
 	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {

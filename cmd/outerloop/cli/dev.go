@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/outerloop-dev/outerloop/pkg/coordinator"
+	"github.com/outerloop-dev/outerloop/pkg/local"
+	"github.com/outerloop-dev/outerloop/pkg/rule"
+)
+
+func (a *app) devCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "dev",
+		Short: "Keep the engine working: schedules, queues, waits, the watch",
+		Long: `Owns the state file until Ctrl-C: fires the schedules of all loops (with their catch-up
+rules), moves runs as soon as they can move, and lets the watch look every minute. Other
+commands work as usual meanwhile; those that write are sent to this process.`,
+		Example: "  outerloop dev\n  outerloop dev --state /var/lib/outerloop/state.db",
+		Args:    none,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.dev(cmd.Context()) },
+	}
+}
+
+func (a *app) dev(ctx context.Context) (err error) {
+	p, err := a.openProject()
+	if err != nil {
+		return err
+	}
+	if err := p.problems.Err(); err != nil {
+		if perr := a.printProblems(p, p.problems); perr != nil {
+			return perr
+		}
+		return silent(ExitUsage)
+	}
+	cfg, err := a.engineConfig(&p)
+	if err != nil {
+		return err
+	}
+	cfg.Log = slog.New(slog.NewTextHandler(a.Err, nil))
+	cfg.Scheduled = func(ctx context.Context, fire local.Scheduled) (coordinator.StartRequest, error) {
+		return a.scheduled(ctx, p, fire)
+	}
+	cfg.Progress = a.tellRuns()
+	e, err := local.Open(ctx, cfg)
+	var owned *local.OwnedError
+	if errors.As(err, &owned) {
+		return &exit{code: ExitFailed, err: err, remedies: []string{"one process works on a state file; the others are its visitors"}}
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.Close()) }()
+	a.sayDev(cfg)
+	return e.Serve(ctx)
+}
+
+func (a *app) sayDev(cfg local.Config) {
+	a.say("working on %s; Ctrl-C stops, nothing is lost", a.here(cfg.State))
+	for _, l := range cfg.Loops {
+		name := l.Definition.Loop.Name
+		scheduled := false
+		for _, trigger := range l.Definition.Triggers {
+			if trigger.Schedule == nil {
+				continue
+			}
+			scheduled = true
+			if next, ok := trigger.Schedule.Next(a.Now()); ok {
+				a.say("  %s  next %s %s  %s", name, next.At.Format("Mon 2006-01-02 15:04"), trigger.Schedule.Zone(), trigger.Schedule)
+			}
+		}
+		if !scheduled {
+			a.say("  %s  has no schedule", name)
+		}
+	}
+}
+
+// tellRuns prints a line when a run's machine starts and when it ends.
+func (a *app) tellRuns() func(local.Progress) {
+	return func(e local.Progress) {
+		switch e.Event {
+		case "ExecutionStarted", "ExecutionSucceeded", "ExecutionFailed", "ExecutionAborted", "ExecutionTimedOut":
+			word := strings.ToLower(strings.TrimPrefix(e.Event, "Execution"))
+			fmt.Fprintf(a.Err, "%s  %s  %s  %s\n", e.At.UTC().Format("2006-01-02 15:04:05"), e.Run, word, e.Error)
+		}
+	}
+}
+
+// scheduled makes the start of a run that a schedule asks for: the trigger's
+// input, with files (relative to the project's root) checked and kept.
+func (a *app) scheduled(ctx context.Context, p opened, fire local.Scheduled) (coordinator.StartRequest, error) {
+	name := fire.Definition.Loop.Name
+	req := coordinator.StartRequest{Loop: name, AsOf: fire.At, Trigger: "schedule", By: fire.Trigger.Name}
+	in := runInput{document: map[string]json.RawMessage{}}
+	if fire.Trigger.Input != nil {
+		value, err := fire.Trigger.Input.Eval(ctx, rule.Vars{"run": map[string]any{"as_of": fire.At.UTC().Format(time.RFC3339)}})
+		if err != nil {
+			return req, fmt.Errorf("computing the input of %s: %w", name, err)
+		}
+		raw, err := json.Marshal(value)
+		if err != nil {
+			return req, fmt.Errorf("computing the input of %s: %w", name, err)
+		}
+		if err := json.Unmarshal(raw, &in.document); err != nil {
+			return req, fmt.Errorf("the input of %s is no object: %w", name, err)
+		}
+	}
+	in.findFiles(fire.Definition, func(text string) string { return filepath.Join(p.root, filepath.FromSlash(text)) })
+	err := in.check(ctx, fire.Definition, a.Workers)
+	if err == nil {
+		req.Input, err = in.put(ctx, fire.PutBlob)
+	}
+	return req, err
+}

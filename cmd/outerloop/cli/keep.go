@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/outerloop-dev/outerloop/pkg/local"
+)
+
+func (a *app) backupCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "backup FILE",
+		Short: "Copy the state file while the engine goes on working",
+		Long: `Writes a complete, compact copy of the shared state. It may run beside any other
+command. An existing file is not replaced.`,
+		Example: "  outerloop backup /backup/outerloop-$(date +%F).db",
+		Args:    one("a file", "write: outerloop backup FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			err := a.readingFile(cmd.Context(), func(r *local.Reader) error {
+				return r.Store().Backup(cmd.Context(), a.path(args[0]))
+			})
+			switch {
+			case errors.Is(err, local.ErrNoState):
+				return a.noRuns()
+			case errors.Is(err, fs.ErrExist):
+				return usage(args[0]+" exists already", "name a file that does not exist")
+			case err != nil:
+				return err
+			}
+			a.say("%s", args[0])
+			return nil
+		},
+	}
+}
+
+// finding is one line of `doctor`.
+type finding struct {
+	ID     string `json:"id"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail"`
+	Remedy string `json:"remedy,omitempty"`
+}
+
+func (a *app) doctorCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Check the project, the machines and the state file from end to end",
+		Long: `Looks at everything a run needs: the project is valid, every machine is compiled and
+fresh, every worker has code in this program, the state file is whole and its directory can
+be written. Nothing is changed. Exit code 1 when something is wrong.`,
+		Example: "  outerloop doctor\n  outerloop doctor -o json | jq '.[] | select(.ok | not)'",
+		Args:    none,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context()) },
+	}
+}
+
+func (a *app) doctor(ctx context.Context) error {
+	list := append(a.examineProject(), a.examineState(ctx)...)
+	code := ExitDone
+	for _, f := range list {
+		if !f.OK {
+			code = ExitFailed
+		}
+	}
+	if a.asJSON() {
+		if err := a.writeJSON(list); err != nil {
+			return err
+		}
+		return silent(code)
+	}
+	for _, f := range list {
+		mark := a.green("ok   ")
+		if !f.OK {
+			mark = a.red("wrong")
+		}
+		a.say("%s  %s: %s", mark, f.ID, f.Detail)
+		if !f.OK && f.Remedy != "" {
+			a.say("         %s", f.Remedy)
+		}
+	}
+	return silent(code)
+}
+
+func (a *app) examineProject() []finding {
+	p, err := a.openProject()
+	if err != nil {
+		return []finding{{ID: "project", Detail: err.Error(), Remedy: "name it: --project DIR"}}
+	}
+	list := []finding{{ID: "project", OK: p.problems.Err() == nil, Detail: fmt.Sprintf("%s: %s", p.root, count(p.problems.Errors(), "error", "errors")), Remedy: "outerloop validate"}}
+	known := map[string]bool{}
+	for _, code := range a.Workers {
+		known[code.Name()] = true
+	}
+	for _, name := range p.Names() {
+		machine := finding{ID: "machine " + name, Remedy: "outerloop compile " + name}
+		done, err := a.compileLoop(p, name, true)
+		switch {
+		case err != nil:
+			machine.Detail = err.Error()
+		default:
+			machine.OK, machine.Detail = done.Status == "fresh", done.Status
+		}
+		list = append(list, machine)
+		def, _ := p.Loop(name)
+		for worker := range def.Workers {
+			if !known[worker] {
+				list = append(list, finding{ID: "worker " + worker, Detail: "no code in this program", Remedy: "give it to cli.Config.Workers"})
+			}
+		}
+	}
+	return list
+}
+
+func (a *app) examineState(ctx context.Context) []finding {
+	file := a.stateFile()
+	state := finding{ID: "state", OK: true, Detail: "no state file yet: " + a.here(file)}
+	err := a.readingFile(ctx, func(r *local.Reader) error {
+		size, err := r.Store().Size(ctx)
+		if err != nil {
+			return err
+		}
+		state.Detail = fmt.Sprintf("%s: %s, whole", a.here(file), bytesText(size.File))
+		return r.Store().Check(ctx)
+	})
+	if err != nil && !errors.Is(err, local.ErrNoState) {
+		state = finding{ID: "state", Detail: err.Error(), Remedy: "put a backup in its place (outerloop backup made it)"}
+	}
+	return []finding{state, examineDirectory(filepath.Dir(file))}
+}
+
+// examineDirectory tells whether the nearest directory that exists can be written.
+func examineDirectory(dir string) finding {
+	f := finding{ID: "directory", Detail: dir}
+	for {
+		info, err := os.Stat(dir)
+		if err == nil && !info.IsDir() {
+			f.Detail, f.Remedy = dir+" is a file", "move it, or name another state file: --state FILE"
+			return f
+		}
+		if err == nil {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	probe, err := os.CreateTemp(dir, ".outerloop-*")
+	if err != nil {
+		f.Detail, f.Remedy = err.Error(), "make it writable, or name another state file: --state FILE"
+		return f
+	}
+	f.OK = true
+	_ = errors.Join(probe.Close(), os.Remove(probe.Name()))
+	return f
+}

@@ -1,0 +1,408 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/outerloop-dev/outerloop/cmd/outerloop/cli"
+)
+
+// bundle is the program in a copy of the project of its own.
+type bundle struct {
+	t   *testing.T
+	dir string
+	ctx context.Context
+}
+
+type answer struct {
+	code     int
+	out, err string
+}
+
+// setup copies what a project consists of: declarations, schemas and the export.
+func setup(t *testing.T) *bundle {
+	t.Helper()
+	b := &bundle{t: t, dir: t.TempDir(), ctx: context.Background()}
+	const root = "../.."
+	for _, part := range []string{"outerloop.yaml", "statemachines", "functions/workers", "exports/crm.csv"} {
+		err := filepath.WalkDir(filepath.Join(root, part), func(path string, entry os.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || strings.HasSuffix(path, ".go") {
+				return err
+			}
+			rel, err := filepath.Rel(root, path)
+			if err != nil {
+				return err
+			}
+			content, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			to := filepath.Join(b.dir, rel)
+			if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+				return err
+			}
+			return os.WriteFile(to, content, 0o644)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b
+}
+
+// want runs a command and demands its exit code.
+func (b *bundle) want(code int, args ...string) answer {
+	b.t.Helper()
+	var out, errOut bytes.Buffer
+	got := cli.Run(b.ctx, program(), cli.Streams{Out: &out, Err: &errOut, Dir: b.dir}, args...)
+	if got != code {
+		b.t.Fatalf("outerloop %s: exit %d, want %d\n%s%s", strings.Join(args, " "), got, code, out.String(), errOut.String())
+	}
+	return answer{got, out.String(), errOut.String()}
+}
+
+func (b *bundle) run(code int, more ...string) answer {
+	b.t.Helper()
+	return b.want(code, append([]string{"run", "crm-followup", "--input", "exports/crm.csv", "--as-of", "2026-11-30"}, more...)...)
+}
+
+func (a answer) has(t *testing.T, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(a.out+a.err, text) {
+			t.Errorf("%q is missing in\n%s%s", text, a.out, a.err)
+		}
+	}
+}
+
+// outbox is every mail by file name.
+func (b *bundle) outbox() map[string]string {
+	b.t.Helper()
+	mails := map[string]string{}
+	files, err := filepath.Glob(filepath.Join(b.dir, ".outerloop/outbox/*.eml"))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		mails[filepath.Base(file)] = string(content)
+	}
+	return mails
+}
+
+type document = map[string]any
+
+func list(t *testing.T, text string) []document {
+	t.Helper()
+	var v []document
+	if err := json.Unmarshal([]byte(text), &v); err != nil || v == nil {
+		t.Fatalf("not an array: %v\n%s", err, text)
+	}
+	return v
+}
+
+func object(t *testing.T, text string) document {
+	t.Helper()
+	var v document
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("not an object: %v\n%s", err, text)
+	}
+	return v
+}
+
+// S1: mails lie in the outbox, large and doubtful deals wait for a person, a
+// second run sends nothing, an approval moves its deal on at once, the first
+// decision is final, and the page comes after the last one (R38, R46, R67).
+func TestFollowUp(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.want(0, "validate", "./...")
+	b.want(0, "compile", "--check")
+
+	first := b.run(cli.ExitWaiting)
+	first.has(t, "STEP", "follow_up/send", "approvals wait for a person", "outerloop approve ", ".outerloop/outbox")
+	sent := b.outbox()
+	waiting := list(t, b.want(0, "approvals", "-o", "json").out)
+	if len(sent) == 0 || len(waiting) < 5 || len(waiting) > 15 {
+		t.Fatalf("%d mails, %d approvals; want some and 5 to 15", len(sent), len(waiting))
+	}
+
+	b.run(cli.ExitWaiting).has(t, "duplicate of crm-followup-", "none new")
+	if again := b.outbox(); !maps.Equal(sent, again) {
+		t.Fatalf("a second run changed the outbox: %d mails, then %d", len(sent), len(again))
+	}
+
+	b.approveFirst(waiting, len(sent))
+	for _, request := range list(t, b.want(0, "approvals", "-o", "json").out) {
+		b.want(0, "approve", request["id"].(string), "--by", "lead@acme.example", "--reason", "checked")
+	}
+	done := b.run(0)
+	done.has(t, "duplicate of", "completed", "dashboard-sales.html")
+	if page, err := os.ReadFile(filepath.Join(b.dir, ".outerloop/dashboard-sales.html")); err != nil || !bytes.Contains(page, []byte("<html")) {
+		t.Errorf("the dashboard page: %v, %d bytes", err, len(page))
+	}
+	if len(b.outbox()) <= len(sent)+1 {
+		t.Errorf("%d mails after all approvals, %d before", len(b.outbox()), len(sent))
+	}
+}
+
+// approveFirst approves the first mail that waits and shows that a late word is refused.
+func (b *bundle) approveFirst(waiting []document, before int) {
+	b.t.Helper()
+	i := slices.IndexFunc(waiting, func(d document) bool { return strings.HasSuffix(d["step"].(string), "/send") })
+	id := waiting[i]["id"].(string)
+	b.want(0, "approve", id, "--by", "me@example.com", "--reason", "known customer").has(b.t, "approved", "1 new")
+	if after := b.outbox(); len(after) != before+1 {
+		b.t.Fatalf("%d mails after the approval, want %d", len(after), before+1)
+	}
+	b.want(cli.ExitFailed, "reject", id, "--by", "lead@acme.example", "--reason", "late").has(b.t, "already decided", "approved by", "T")
+	b.want(cli.ExitFailed, "approve", id, "--by", "lead@acme.example", "--reason", "late").has(b.t, "already decided")
+}
+
+// The JSON of the lists and of show has the documented fields, times in UTC.
+func TestDocuments(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	if doc := object(t, b.run(cli.ExitWaiting, "-o", "json").out); doc["duplicate"] != false {
+		t.Errorf("run -o json: duplicate is %v", doc["duplicate"])
+	}
+	show := object(t, b.want(0, "show", "-o", "json").out)
+	demand(t, "show", show, "id", "loop", "version", "status", "subject", "started_at", "ended_at", "counts", "steps", "waiting")
+	demand(t, "show.steps", show["steps"].([]any)[0].(document), "path", "worker", "status", "attempts", "started_at", "ended_at", "outcome", "reason")
+	demand(t, "show.waiting", show["waiting"].([]any)[0].(document), "kind", "id", "step", "since", "expires_at")
+	if at := show["started_at"].(string); !strings.HasSuffix(at, "Z") {
+		t.Errorf("started_at is not in UTC: %s", at)
+	}
+	run := list(t, b.want(0, "runs", "-o", "json").out)[0]
+	demand(t, "runs", run, "id", "loop", "version", "status", "subject", "started_at", "ended_at", "counts", "waiting")
+	if _, has := run["steps"]; has || run["status"] != "awaiting_approval" {
+		t.Errorf("runs: steps are listed, or the status is %v", run["status"])
+	}
+	demand(t, "approvals", list(t, b.want(0, "approvals", "-o", "json").out)[0], "id", "run", "step", "ask", "since", "expires_at", "approvers", "content")
+	for _, command := range []string{"exceptions", "actions", "log"} {
+		for _, entry := range list(t, b.want(0, command, "-o", "json").out) {
+			demand(t, command, entry, "id")
+		}
+	}
+	if len(object(t, b.want(0, "show", "--history", "-o", "json").out)["history"].([]any)) == 0 {
+		t.Error("show --history has no events")
+	}
+}
+
+func demand(t *testing.T, what string, doc document, keys ...string) {
+	t.Helper()
+	for _, key := range keys {
+		if _, ok := doc[key]; !ok {
+			t.Errorf("%s has no %q: it has %v", what, key, slices.Sorted(maps.Keys(doc)))
+		}
+	}
+}
+
+// The bytes of the committed machine are what runs.
+func TestEditedMachineChangesTheRun(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	file := filepath.Join(b.dir, "statemachines/crm-followup.asl.json")
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	machine := object(t, string(content))
+	machine["States"].(document)["greeting"] = document{"Type": "Pass", "Next": machine["StartAt"]}
+	machine["StartAt"] = "greeting"
+	edited, err := json.Marshal(machine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, edited, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	b.run(cli.ExitWaiting)
+	b.want(0, "show", "--history").has(t, "greeting")
+	b.want(cli.ExitFailed, "compile", "--check").has(t, "stale")
+	b.want(0, "compile").has(t, "written")
+	b.want(0, "compile", "--check").has(t, "fresh")
+}
+
+// R38: another input for a known subject is refused with both hashes; --rerun
+// starts a run of its own and does nothing in the world twice.
+func TestOtherInputAndRerun(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.run(cli.ExitWaiting)
+	sent := b.outbox()
+	file := filepath.Join(b.dir, "exports/crm.csv")
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, append(content, '\r', '\n'), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	refused := b.run(cli.ExitUsage)
+	refused.has(t, "--rerun")
+	if n := strings.Count(refused.err, "sha256:"); n < 2 {
+		t.Errorf("%d hashes in %s", n, refused.err)
+	}
+	if err := os.WriteFile(file, content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	b.want(cli.ExitFailed, "run", "crm-followup", "--input", "exports/crm.csv", "--as-of", "2026-11-30", "--rerun").has(t, "overlap")
+	b.want(0, "cancel", b.newest(), "--by", "lead@acme.example", "--reason", "try again")
+	b.run(cli.ExitWaiting, "--rerun").has(t, "none new")
+	if again := b.outbox(); !maps.Equal(sent, again) {
+		t.Errorf("a rerun changed the outbox: %d mails, then %d", len(sent), len(again))
+	}
+}
+
+func (b *bundle) newest() string {
+	b.t.Helper()
+	return list(b.t, b.want(0, "runs", "-o", "json").out)[0]["id"].(string)
+}
+
+// Input that cannot be used costs exit 2 and one message, and leaves no run.
+func TestBadInput(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	export, err := os.ReadFile(filepath.Join(b.dir, "exports/crm.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, _, _ := bytes.Cut(export, []byte("\n"))
+	for _, c := range []struct {
+		name    string
+		content []byte
+		want    string
+	}{
+		{"picture.csv", []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"), "picture.csv"},
+		{"prose.csv", []byte("Dear Sir or Madam,\nplease find enclosed\n"), "prose.csv"},
+		{"empty.csv", nil, "empty"},
+		{"missing.csv", bytes.Replace(export, []byte("Amount"), []byte("Betrag"), 1), "Amount"},
+		{"latin.csv", append(append(slices.Clone(head), '\n'), []byte("D-1,M\xfcller\n")...), "UTF-8"},
+		{"line.csv", append(append(slices.Clone(head), '\n'), bytes.Repeat([]byte("a"), 8<<20)...), "line.csv"},
+		{"list.json", []byte(`["exports/crm.csv"]`), "not a JSON object"},
+		{"broken.json", []byte(`{"file": `), "not a JSON object"},
+		{"trailing.json", []byte(`{"file": "exports/crm.csv"} {}`), "follows the document"},
+		{"nowhere.json", []byte(`{"file": "nowhere.csv"}`), "nowhere.csv"},
+		{"extra.json", []byte(`{"file": "exports/crm.csv", "fiel": 1}`), "fiel"},
+	} {
+		path := filepath.Join(b.dir, c.name)
+		if err := os.WriteFile(path, c.content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		b.refused(c.name, c.want)
+	}
+	if err := os.Truncate(filepath.Join(b.dir, "line.csv"), 1<<30); err != nil { // one line of 1 GB, mostly a hole
+		t.Fatal(err)
+	}
+	b.refused("line.csv", "line.csv")
+	b.refused("exports", "directory")
+	b.refused("/dev/null", "/dev/null")
+	b.refused("absent.csv", "no such file")
+	b.want(cli.ExitUsage, "run", "crm-followup", "--input", "exports/crm.csv", "--as-of", "yesterday").has(t, "2026-11-30")
+	b.want(cli.ExitUsage, "run", "crm-folowup").has(t, "did you mean crm-followup?")
+	b.want(cli.ExitUsage, "run", "crm-followup").has(t, "file")
+}
+
+func (b *bundle) refused(file, want string) {
+	b.t.Helper()
+	got := b.want(cli.ExitUsage, "run", "crm-followup", "--as-of", "2026-11-30", "--input", file)
+	got.has(b.t, want)
+	if got.out != "" || strings.Count(got.err, "outerloop: ") != 1 || len(got.err) > 1000 {
+		b.t.Errorf("%s: not one clear message: %q %q", file, got.out, got.err)
+	}
+	if runs := strings.TrimSpace(b.want(0, "runs", "-o", "json").out); runs != "[]" {
+		b.t.Errorf("%s left a run: %s", file, runs)
+	}
+}
+
+// Problems of the language are shown with line and remedy, as data with -o json.
+func TestValidateSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	file := filepath.Join(b.dir, "statemachines/crm-followup.loop.yaml")
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := bytes.Replace(content, []byte("qualify.result !="), []byte("qualify.resutl !="), 1)
+	if err := os.WriteFile(file, wrong, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	b.want(cli.ExitUsage, "validate").has(t, "statemachines/crm-followup.loop.yaml:", "^^^", `Did you mean "result"?`, "1 error")
+	problems := list(t, b.want(cli.ExitUsage, "validate", "-o", "json").out)
+	demand(t, "validate", problems[0], "code", "path", "line", "column", "message", "severity")
+	b.want(0, "validate", "functions/workers")
+	b.want(cli.ExitUsage, "validate", "nowhere").has(t, "there is no nowhere")
+	b.run(cli.ExitUsage).has(t, "has errors")
+	b.want(0, "explain", problems[0]["code"].(string))
+}
+
+// Ctrl-C stops in good order; the same command goes on and does nothing twice.
+func TestStoppedAndGoneOn(t *testing.T) {
+	t.Parallel()
+	undisturbed, b := setup(t), setup(t)
+	undisturbed.run(cli.ExitWaiting)
+
+	ctx, stop := context.WithCancel(context.Background())
+	b.ctx = ctx
+	go func() { // as soon as the first mail is there
+		look := time.NewTicker(time.Millisecond)
+		defer look.Stop()
+		for ctx.Err() == nil {
+			<-look.C
+			if files, _ := filepath.Glob(filepath.Join(b.dir, ".outerloop/outbox/*.eml")); len(files) > 0 {
+				stop()
+			}
+		}
+	}()
+	b.run(cli.ExitFailed).has(t, "nothing is lost", "goes on")
+	b.ctx = context.Background()
+	b.run(cli.ExitWaiting).has(t, "duplicate of")
+	if want, got := undisturbed.outbox(), b.outbox(); !maps.Equal(want, got) {
+		t.Errorf("the outbox has %d mails, an undisturbed one %d", len(got), len(want))
+	}
+}
+
+// A command that writes works beside an owner: as its visitor (R41).
+func TestVisitor(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.run(cli.ExitWaiting)
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan int, 1)
+	ready := make(chan struct{})
+	go func() {
+		out := &signalWriter{ready: ready}
+		ended <- cli.Run(ctx, program(), cli.Streams{Out: out, Err: &bytes.Buffer{}, Dir: b.dir}, "dev")
+	}()
+	<-ready
+	b.approveFirst(list(t, b.want(0, "approvals", "-o", "json").out), len(b.outbox()))
+	b.want(cli.ExitFailed, "dev").has(t, "owned by process")
+	stop()
+	if code := <-ended; code != 0 {
+		t.Errorf("dev ended with exit %d", code)
+	}
+}
+
+// signalWriter closes ready at the first write.
+type signalWriter struct{ ready chan struct{} }
+
+func (w *signalWriter) Write(p []byte) (int, error) {
+	if w.ready != nil {
+		close(w.ready)
+		w.ready = nil
+	}
+	return len(p), nil
+}
