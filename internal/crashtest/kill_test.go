@@ -3,6 +3,7 @@ package crashtest
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -40,7 +41,7 @@ func TestKill(t *testing.T) {
 		*seed = uint64(time.Now().UnixNano())
 	}
 	t.Logf("seed %d", *seed)
-	p := &program{T: t, binary: build(t), rng: rand.New(rand.NewPCG(*seed, 0))}
+	p := &program{T: t, binary: build(t), rng: rand.New(rand.NewPCG(*seed, 0)), begun: map[string]bool{}}
 	calm := p.project()
 	began := time.Now()
 	p.finish(calm)
@@ -75,6 +76,8 @@ type program struct {
 	length time.Duration
 	killed int
 	inside int
+	// begun are the actions that an earlier kill had interrupted.
+	begun map[string]bool
 }
 
 func build(t *testing.T) string {
@@ -164,7 +167,7 @@ func (p *program) kill(dir string) bool {
 		p.Fatalf("the program panicked:\n%s", said)
 	}
 	p.killed++
-	if p.executing(dir) {
+	if p.interrupted(dir) {
 		p.inside++
 	}
 	return true
@@ -227,8 +230,9 @@ func mails(dir string) []string {
 	return found
 }
 
-// executing tells whether an action was begun and not settled when the program died.
-func (p *program) executing(dir string) bool {
+// interrupted tells whether the kill came between begin and settle of an
+// action: it is executing, and was not before.
+func (p *program) interrupted(dir string) (found bool) {
 	p.Helper()
 	r, err := local.OpenReader(p.Context(), state(dir))
 	if errors.Is(err, local.ErrNoState) {
@@ -241,11 +245,12 @@ func (p *program) executing(dir string) bool {
 	for _, item := range page.Items {
 		a, err := record.DecodeAction(&item)
 		p.ok(err)
-		if a.State == record.ActionExecuting {
-			return true
+		begun := fmt.Sprintf("%s %s %d", dir, a.Entry, a.Fence)
+		if a.State == record.ActionExecuting && !p.begun[begun] {
+			p.begun[begun], found = true, true
 		}
 	}
-	return false
+	return found
 }
 
 // outcome is what must not depend on any crash.
