@@ -22,6 +22,15 @@ const (
 	errThreshold  = "States.ExceedToleratedFailureThreshold"
 )
 
+// fault is an error on its way to a retrier or catcher. Name and cause are nil
+// where Step Functions gives none.
+type fault struct {
+	Name  *string
+	Cause *string
+	// Fatal faults are not caught.
+	Fatal bool
+}
+
 // runtimeFault is an error of the state itself: nothing catches it.
 func (t *transition) runtimeFault(f *flow, format string, args ...any) fault {
 	ft := t.stateFault(f, errRuntime, fmt.Sprintf(format, args...))

@@ -1,7 +1,6 @@
 package asl
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -10,15 +9,11 @@ import (
 
 // Snapshot returns the execution as JSON, to continue with Restore. Executions
 // that went through the same events have the same snapshot. Its layout is the
-// package's own and may only grow.
+// package's own and may only grow. The error is always nil.
 func (x *Execution) Snapshot() ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(&x.data); err != nil {
-		return nil, fmt.Errorf("encoding snapshot: %w", err)
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	w := objectWriter{b: make([]byte, 0, 1024)}
+	x.data.write(&w)
+	return w.b, nil
 }
 
 // Restore returns the execution of a snapshot. The machine must be that of the

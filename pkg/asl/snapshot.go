@@ -107,13 +107,4 @@ type openChild struct {
 	Input json.RawMessage `json:"input"`
 }
 
-// fault is an error on its way to a retrier or catcher. Name and cause are nil
-// where Step Functions gives none.
-type fault struct {
-	Name  *string `json:"name,omitempty"`
-	Cause *string `json:"cause,omitempty"`
-	// Fatal faults are not caught.
-	Fatal bool `json:"fatal,omitempty"`
-}
-
 type rawMessage = json.RawMessage
