@@ -56,7 +56,7 @@ func (e *Env) compile(source string) (*Program, Faults) {
 	if faults != nil {
 		return nil, faults
 	}
-	c := &compilation{env: e, source: source, text: parsed.Source(), tree: parsed.NativeRep()}
+	c := &compilation{env: e, source: source, text: parsed.Source(), tree: ast.Copy(parsed.NativeRep())}
 	if faults := c.run(); len(faults) > 0 {
 		return nil, faults
 	}

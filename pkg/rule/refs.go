@@ -26,6 +26,11 @@ func (r Ref) String() string {
 
 // References parses an expression without types and lists what it reads.
 func References(source string) ([]Ref, Faults) {
+	words := strings.Split(source, ".")
+	keeps := func(word string) bool { return slices.Contains(reserved, word) }
+	if dotted.MatchString(source) && !slices.ContainsFunc(words, keeps) {
+		return []Ref{{Root: words[0], Path: words[1:], Waits: words[0] == "about", Length: len(source)}}, nil
+	}
 	b, err := baseFor(utc)
 	if err != nil {
 		return nil, Faults{{Kind: Syntax, Message: err.Error(), Line: 1, Column: 1, Length: 1}}

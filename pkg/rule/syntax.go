@@ -10,8 +10,12 @@ func (b *base) parse(source string) (*cel.Ast, Faults) {
 	if strings.TrimSpace(source) == "" {
 		return nil, Faults{{Kind: Syntax, Message: "the expression is empty", Line: 1, Column: 1, Length: 1}}
 	}
+	if known := remembered(source); known != nil {
+		return known, nil
+	}
 	parsed, issues := b.cel.Parse(source)
 	if issues == nil || issues.Err() == nil {
+		remember(source, parsed)
 		return parsed, nil
 	}
 	var out Faults
