@@ -1,6 +1,6 @@
 // Package graph draws checked loops: what waits for what, which data flows on
-// each arrow, where it decides, acts, asks people and stops. A Graph is plain
-// data; writers turn it into Mermaid and other forms.
+// each arrow, where it decides, acts, asks people and stops, and how loops feed
+// each other. A Graph is plain data; writers turn it into Mermaid, Graphviz DOT and SVG.
 package graph
 
 import (
@@ -22,6 +22,10 @@ const (
 	KindWait      Kind = "wait"
 	KindLoop      Kind = "loop"
 	KindException Kind = "exception"
+	// The kinds of a map: shared facts, events, and what comes from outside.
+	KindFact   Kind = "fact"
+	KindEvent  Kind = "event"
+	KindSource Kind = "source"
 )
 
 // Vertex is one shape of the picture.
@@ -66,7 +70,7 @@ type Edge struct {
 	Style Style  `json:"style"`
 }
 
-// Graph is the picture of one loop.
+// Graph is the picture of one loop, or of all loops.
 type Graph struct {
 	Title string `json:"title"`
 	Root  Block  `json:"root"`

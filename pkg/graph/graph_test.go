@@ -24,6 +24,7 @@ func TestPicturesAreAsLookedAt(t *testing.T) {
 			t.Fatalf("%s: %v", test.loop, ps)
 		}
 		golden(t, test.loop+".mmd", Mermaid(Of(d)))
+		golden(t, test.loop+".dot", DOT(Of(d)))
 		golden(t, test.loop+".effective.yaml", Effective(d))
 	}
 }

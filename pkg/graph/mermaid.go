@@ -8,23 +8,15 @@ import (
 // shapes are how Mermaid brackets the kinds of vertices.
 var shapes = map[Kind][2]string{
 	KindStart: {"([", "])"}, KindEnd: {"([", "])"}, KindStep: {"[", "]"}, KindAction: {"[[", "]]"}, KindReview: {"[/", "/]"},
-	KindApproval: {"{{", "}}"}, KindDecision: {"{", "}"}, KindWait: {"[\\", "\\]"}, KindLoop: {"[(", ")]"}, KindException: {"(((", ")))"},
+	KindApproval: {"{{", "}}"}, KindDecision: {"{", "}"}, KindWait: {"[\\", "\\]"}, KindLoop: {"[[", "]]"}, KindException: {"(((", ")))"},
+	KindFact: {"[(", ")]"}, KindEvent: {">", "]"}, KindSource: {"([", "])"},
 }
 
 // arrows are Mermaid's arrows by style.
 var arrows = map[Style]string{Needed: "-->", Awaited: "-.->", Back: "-.->", Failing: "-.-x"}
 
-// classes colour the kinds that a reader looks for.
-var classes = []struct {
-	kind  Kind
-	style string
-}{
-	{KindAction, "fill:#d8e8ff,stroke:#1f4e9c,color:#10233f"},
-	{KindApproval, "fill:#fff0c9,stroke:#a36a00,color:#3d2a00"},
-	{KindDecision, "fill:#e9defc,stroke:#5b3a9e,color:#24163f"},
-	{KindReview, "fill:#dcf4e3,stroke:#2a7a45,color:#0f2f1a"},
-	{KindException, "fill:#ffdcd9,stroke:#a82a1f,color:#3f0f0b"},
-}
+// marked are the kinds that a reader looks for.
+var marked = []Kind{KindAction, KindApproval, KindDecision, KindReview, KindException, KindFact, KindEvent}
 
 // Mermaid writes the graph as a Mermaid flowchart, which code hosts and many
 // editors draw.
@@ -42,9 +34,10 @@ func Mermaid(g *Graph) string {
 		}
 		fmt.Fprintf(&b, "  %s %s %s\n", e.From, arrow, e.To)
 	}
-	for _, class := range classes {
-		if ids := idsOf(&g.Root, class.kind); len(ids) > 0 {
-			fmt.Fprintf(&b, "  classDef %s %s\n  class %s %s\n", class.kind, class.style, strings.Join(ids, ","), class.kind)
+	for _, kind := range marked {
+		if ids := idsOf(&g.Root, kind); len(ids) > 0 {
+			c := lookOf(kind).light
+			fmt.Fprintf(&b, "  classDef %s fill:%s,stroke:%s,color:%s\n  class %s %s\n", kind, c.ground, c.border, c.text, strings.Join(ids, ","), kind)
 		}
 	}
 	return b.String()

@@ -7,6 +7,16 @@ import (
 	"github.com/outerloop-dev/outerloop/pkg/source"
 )
 
+// DeclaredFact is the name under which the project declares the fact of a read
+// or write ("order/*" for "order/${input.id}"); the name as written where it
+// declares none.
+func (d *Definition) DeclaredFact(name *Phrase) string {
+	if fact, ok := d.Project.Fact(staticName(name.Source())); ok {
+		return fact.Name
+	}
+	return name.Source()
+}
+
 // writes compiles the facts that the step writes.
 func (c *checker) writes(n *Node, after extras) {
 	p := place{node: n}
