@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"slices"
 	"time"
 
 	"github.com/outerloop-dev/outerloop/pkg/charter"
@@ -10,6 +11,7 @@ import (
 
 // approval finds how people are asked, and whether every reason to ask can ask.
 func (c *checker) approval(n *Node, after extras) {
+	c.toolApprovals(n)
 	names := after
 	if n.Action != nil {
 		names = nil
@@ -39,6 +41,29 @@ func (c *checker) approval(n *Node, after extras) {
 	}
 	n.Approval = rule
 	c.completeApproval(n, a, why)
+}
+
+// toolApprovals checks that the tools of an agent can ask people: by
+// defaults.approval, since no step of their own says how.
+func (c *checker) toolApprovals(n *Node) {
+	if n.Worker == nil || n.Worker.Charter.Agent == nil {
+		return
+	}
+	a := c.loop.Defaults.Approval
+	if a != nil && a.Within > 0 && len(a.Approvers) > 0 && a.Expired != "" && a.Rejected != "" {
+		return
+	}
+	for _, name := range n.Worker.Charter.Agent.Calls {
+		if tool := c.around.Workers[name]; tool != nil && mayAsk(tool.Charter) {
+			c.fault(n.Step.Source.Get("worker"), "E216", "%s calls %s as a tool, which may ask a person. Say in defaults.approval who approves, within what time, and what happens then.", n.Step.Worker, name)
+		}
+	}
+}
+
+// mayAsk tells whether a limit or an action of a charter may ask a person.
+func mayAsk(w *charter.Charter) bool {
+	return slices.ContainsFunc(w.Limits, func(l charter.Limit) bool { return l.Otherwise == charter.OtherwiseApprove }) ||
+		slices.ContainsFunc(w.Actions, func(a charter.Action) bool { return w.Stage(a) == charter.StageApproval })
 }
 
 // completed fills in what the approval leaves out; both may be nil.

@@ -45,8 +45,8 @@ func finishTrigger(r *source.Reader, n *source.Node, t *Trigger) {
 	if n.Get("catch_up") != nil && t.Kind != TriggerSchedule {
 		r.Fault(n.Key("catch_up"), "E205", "Only a schedule misses fires that could be made up for.")
 	}
-	if n.Get("as_of") != nil && (t.Kind == TriggerSchedule || t.Kind == TriggerMonitor) {
-		r.Fault(n.Key("as_of"), "E205", "The time of a %s is its own: a schedule's nominal time, or when a monitor's condition began.", t.Kind)
+	if n.Get("as_of") != nil && t.Kind == TriggerMonitor {
+		r.Fault(n.Key("as_of"), "E205", "The time of a monitor is its own: when the condition began.")
 	}
 }
 

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/outerloop-dev/outerloop/pkg/rule"
@@ -29,9 +30,23 @@ func (c *checker) head() {
 	if s := c.def.Subject; s != nil && len(expressionsIn(l.Subject)) == 0 {
 		c.fault(l.Subject.Node, "E218", "This subject is always the same, so only the first start would ever run. Name what a run is about, such as ${day(run.as_of)}.")
 	}
+	c.beforeTheRun(expressionsIn(l.Subject))
+	c.beforeTheRun(expressionsIn(l.Budget.Deadline.At))
 	c.overlap()
 	for i := range l.Triggers {
 		c.trigger(&l.Triggers[i])
+	}
+}
+
+// beforeTheRun refuses what is known of a run only when it exists: all but its source time.
+func (c *checker) beforeTheRun(expressions []expression) {
+	for _, e := range expressions {
+		for _, ref := range c.references(e.text).refs {
+			if ref.Root == "run" && (len(ref.Path) == 0 || ref.Path[0] != "as_of") {
+				at := e.node.PositionOf(e.offset + ref.Offset)
+				c.problems = append(c.problems, e.node.File.Problem("E122", at, ref.Length, "The run does not exist yet when this is computed: of `run`, only run.as_of is known. Use the input."))
+			}
+		}
 	}
 }
 
@@ -117,6 +132,7 @@ func (c *checker) trigger(t *Trigger) {
 		c.monitor(t, &compiled, names)
 	}
 	p := place{}
+	c.beforeTheRun(slices.Concat(expressionOf(t.When), expressionsIn(t.Input), expressionOf(t.AsOf)))
 	before := c.inputType
 	c.inputType = nil // a trigger makes the input: it has none to read
 	compiled.When = c.rule(p, t.When, names)

@@ -119,9 +119,6 @@ func (c *checker) compileBranches(n *Node) {
 		}
 		c.compileNode(branch)
 		fields = append(fields, schema.Field{Name: branch.Name, Type: known(branch.OutputType), Required: n.Join.Need.All})
-		if branch.Plan() != nil {
-			linkDeciders(branch.Plan())
-		}
 	}
 	if need := n.Join.Need.Count; need > len(n.Branches) {
 		c.fault(n.Join.Source.Find("need"), "E245", "The join needs %d branches of %d.", need, len(n.Branches))

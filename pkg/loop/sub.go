@@ -44,6 +44,10 @@ func (c *checker) share(n *Node) {
 	if b.Deadline.Set() || b.Reviews != nil || b.Approvals != nil || b.PerDay.Micro != 0 || b.Source.Get("otherwise") != nil {
 		c.fault(b.Source, "E239", "A sub-loop's share is a cost alone: its other bounds are its own. Write {cost: …}.")
 	}
+	if b.Source.Get("cost") == nil {
+		c.fault(b.Source, "E111", "A sub-loop's share needs \"cost\".")
+		return
+	}
 	whole := c.loop.Budget.Cost
 	if b.Cost.Micro > whole.Micro || b.Cost.Currency != whole.Currency && whole.Currency != "" {
 		c.fault(b.Source.Find("cost"), "E239", "The share of %s is more than the run's budget of %s, or in another currency.", b.Cost, whole)

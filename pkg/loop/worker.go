@@ -8,6 +8,7 @@ import (
 	"github.com/outerloop-dev/outerloop/pkg/problem"
 	"github.com/outerloop-dev/outerloop/pkg/registry"
 	"github.com/outerloop-dev/outerloop/pkg/schema"
+	"github.com/outerloop-dev/outerloop/pkg/source"
 )
 
 // CheckWorker checks a charter against the project file and its schemas.
@@ -160,6 +161,7 @@ func CheckCalls(workers map[string]*Worker) problem.Problems {
 				}
 				continue
 			}
+			ps = append(ps, toolKeys(workers[called], at)...)
 			if called == name {
 				ps = append(ps, at.Problem("E222", fmt.Sprintf("%s calls itself, so nothing ends the exchange.", name)))
 				continue
@@ -167,6 +169,20 @@ func CheckCalls(workers map[string]*Worker) problem.Problems {
 			if reaches(workers, called, name, map[string]bool{}) {
 				ps = append(ps, at.Problem("E222", fmt.Sprintf("%s and %s call each other, so nothing ends the exchange. Let one of them return instead.", name, called)))
 			}
+		}
+	}
+	return ps
+}
+
+// toolKeys demands keys in the charter of a worker that is used as a tool: no
+// step gives any, and without one the action would happen once a run.
+func toolKeys(tool *Worker, at *source.Node) problem.Problems {
+	var ps problem.Problems
+	for _, action := range tool.Charter.Actions {
+		if !action.Key.Set() {
+			p := at.Problem("E218", fmt.Sprintf("%s is called as a tool, so no step gives a key to its action %s. Add `key` to the action in its charter.", tool.Charter.Worker, action.Name))
+			p.See = action.Source.Where()
+			ps = append(ps, p)
 		}
 	}
 	return ps
