@@ -40,6 +40,7 @@ type options struct {
 	lone    int
 	many    int
 	wide    int
+	backlog int
 	once    bool
 	profile string
 	dir     string
@@ -51,6 +52,7 @@ func main() {
 	flag.IntVar(&o.lone, "lone", 500, "W1 runs one at a time")
 	flag.IntVar(&o.many, "many", 4000, "W1 runs with 64 in flight")
 	flag.IntVar(&o.wide, "wide", 150, "W2 runs one at a time")
+	flag.IntVar(&o.backlog, "backlog", 0, "measure instead what so many waiting executions change, as in -backlog 100000")
 	flag.BoolVar(&o.once, "once", false, "do one W1 run and exit: what start-up is measured by")
 	flag.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the measured runs")
 	flag.StringVar(&o.dir, "dir", "", "where the state file is made; empty: a temporary directory")
@@ -70,20 +72,19 @@ func run(ctx context.Context, o options) (err error) {
 	if o.once {
 		return once(ctx, dir)
 	}
+	if o.backlog > 0 {
+		return backlog(ctx, dir, o)
+	}
 	startup, err := startup(ctx)
 	if err != nil {
 		return err
 	}
 	if o.profile != "" {
-		file, err := os.Create(o.profile)
+		stop, err := profile(o.profile)
 		if err != nil {
 			return err
 		}
-		defer file.Close()
-		if err := pprof.StartCPUProfile(file); err != nil {
-			return err
-		}
-		defer pprof.StopCPUProfile()
+		defer stop()
 	}
 	f, err := measure(ctx, dir, o)
 	if err != nil {
@@ -99,6 +100,21 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	return os.WriteFile(o.out, append(text, '\n'), 0o644)
+}
+
+// profile writes a CPU profile until it is stopped.
+func profile(path string) (stop func(), err error) {
+	file, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(file); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return func() {
+		pprof.StopCPUProfile()
+		_ = file.Close() // a profile that is cut short shows it when it is read
+	}, nil
 }
 
 // measure does the workloads in one process, as a busy owner would.
@@ -185,6 +201,6 @@ func show(f figures) {
 	fmt.Fprintln(w, "workload\tp50 ms\tp99 ms\truns/s, 64 in flight\tsyncs a run")
 	fmt.Fprintf(w, "W1 (4 steps)\t%.2f\t%.2f\t%.0f\t%.2f\n", f.W1P50, f.W1P99, f.W1Rate, f.W1Syncs)
 	fmt.Fprintf(w, "W2 (1 + 20 + 1)\t%.2f\t%.2f\t\t\n", f.W2P50, f.W2P99)
-	w.Flush()
+	_ = w.Flush() // to the terminal; the file has the figures
 	fmt.Printf("start-up to the first completed run %.1f ms, peak memory %.0f MB\n", f.Startup, f.RSS)
 }

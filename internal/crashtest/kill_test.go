@@ -191,7 +191,7 @@ func (p *program) moment(dir string) func(ended <-chan error) bool {
 		select {
 		case <-time.After(after):
 			return true
-		case <-ended:
+		case <-ended: //nolint:errcheck // how it ended is for the next start to show
 			return false
 		}
 	}
@@ -204,7 +204,7 @@ func (p *program) until(ended <-chan error, happened func() bool) bool {
 	for !happened() {
 		select {
 		case <-tick.C:
-		case <-ended:
+		case <-ended: //nolint:errcheck // how it ended is for the next start to show
 			return false
 		}
 	}

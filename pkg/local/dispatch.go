@@ -133,25 +133,30 @@ func (e *Engine) do(ctx context.Context, w work) {
 
 // call invokes a function and answers its task.
 func (e *Engine) call(ctx context.Context, p *pool, call durable.Call) error {
-	var result durable.Result
+	result, err := e.result(ctx, p, call)
+	switch {
+	case err != nil:
+		return err
+	case e.stopped():
+		return nil // nothing is answered, and the next owner calls again
+	}
+	return e.core.Answer(ctx, call, result)
+}
+
+// stopped tells whether functions were told to stop: their answers mean nothing.
+func (e *Engine) stopped() bool { return e.handlers.Err() != nil }
+
+func (e *Engine) result(ctx context.Context, p *pool, call durable.Call) (durable.Result, error) {
 	_, isWorker := workerOf(call.Function)
 	switch {
 	case call.Function == coordinatorFunction:
-		result = e.coordinate(ctx, call)
+		return e.coordinate(ctx, call), nil
 	case isWorker && p != nil:
-		var err error
-		if result, err = e.invoke(ctx, p, call); err != nil {
-			return err
-		}
-	default:
-		result = durable.Result{
-			Error: "Lambda.ResourceNotFoundException", Cause: "Function not found: " + call.Function, Service: true,
-		}
+		return e.invoke(ctx, p, call)
 	}
-	if ctx.Err() != nil {
-		return nil // closed: nothing is answered, and the next owner calls again
-	}
-	return e.core.Answer(ctx, call, result)
+	return durable.Result{
+		Error: "Lambda.ResourceNotFoundException", Cause: "Function not found: " + call.Function, Service: true,
+	}, nil
 }
 
 // coordinate calls the coordinator's function.
@@ -171,8 +176,9 @@ func (e *Engine) coordinate(ctx context.Context, call durable.Call) durable.Resu
 // invoke calls a worker directly.
 func (e *Engine) invoke(ctx context.Context, p *pool, call durable.Call) (durable.Result, error) {
 	var delivery gate.Delivery
-	if err := json.Unmarshal(call.Payload, &delivery); err != nil {
-		return failed(outerloop.ErrorFatal, "reading the delivery: "+err.Error()), nil
+	err := json.Unmarshal(call.Payload, &delivery)
+	if err != nil {
+		return failed(outerloop.ErrorFatal, "reading the delivery: "+err.Error()), nil //nolint:nilerr // it is the function's answer
 	}
 	handled, err := e.handle(ctx, p, delivery, nil)
 	switch {
@@ -212,8 +218,8 @@ func (e *Engine) deliver(ctx context.Context, p *pool, m *durable.Message) error
 	}
 	handled, err := e.handle(ctx, p, delivery, func(_ context.Context, until time.Time) { e.core.Extend(m, until) })
 	switch {
-	case ctx.Err() != nil:
-		return nil
+	case e.stopped():
+		return nil //nolint:nilerr // the next owner delivers it again
 	case err != nil:
 		e.cfg.Log.Warn("a delivery failed", "queue", m.Queue, "message", m.ID, "error", err)
 		return e.core.Return(ctx, m, e.soon(again(m.Receives)))

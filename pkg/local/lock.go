@@ -45,7 +45,7 @@ func acquire(state string) (*lock, error) {
 	if err == nil {
 		return &lock{file}, nil
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // read only from here on
 	if !errors.Is(err, errLocked) {
 		return nil, fmt.Errorf("locking %s: %w", state, err)
 	}

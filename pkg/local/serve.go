@@ -209,7 +209,7 @@ const punctual = 2 * time.Minute
 // it is due just now, whatever the policy says about missed ones. dropped counts
 // the others, at least.
 func dueNow(trigger loop.TriggerRule, last, now time.Time) (due []schedule.Fire, dropped int) {
-	missed := trigger.Schedule.Missed(last, now, schedule.CatchUp(max(trigger.CatchUp, 0)))
+	missed := trigger.Schedule.Missed(last, now, max(trigger.CatchUp, 0))
 	if len(missed.Due) > 0 || missed.Dropped == 0 {
 		return missed.Due, missed.Dropped
 	}

@@ -141,7 +141,7 @@ func do[Answer any](ctx context.Context, s *Session, op string, body any) (answe
 
 // ask sends a request and shows progress until it is done.
 func (s *Session) ask(ctx context.Context, req Request) (json.RawMessage, error) {
-	stop := context.AfterFunc(ctx, func() { s.conn.Close() })
+	stop := context.AfterFunc(ctx, func() { _ = s.conn.Close() })
 	defer stop()
 	if err := s.out.Encode(req); err != nil {
 		return nil, fmt.Errorf("asking the owner to %s: %w", req.Op, errors.Join(ctx.Err(), err))

@@ -90,14 +90,14 @@ func (e *Engine) accept() {
 func (e *Engine) visit(conn net.Conn) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	go func() { // the engine's end is the visitor's
 		select {
 		case <-e.closing:
 		case <-ctx.Done():
 		}
 		cancel()
-		conn.Close()
+		_ = conn.Close()
 	}()
 	in := json.NewDecoder(io.LimitReader(conn, maxVisit))
 	out := &replies{enc: json.NewEncoder(conn)}

@@ -42,8 +42,9 @@ func (e *Engine) takeOver(ctx context.Context) error {
 // abandon lets go of the step of a delivery that died with its worker.
 func (e *Engine) abandon(ctx context.Context, body json.RawMessage) error {
 	var d gate.Delivery
-	if json.Unmarshal(body, &d) != nil || d.Run == "" {
-		return nil // no delivery of a loop: a machine of somebody else's
+	_ = json.Unmarshal(body, &d) // what cannot be read is no delivery of a loop
+	if d.Run == "" {
+		return nil
 	}
 	err := e.coord.Abandon(ctx, d)
 	if errors.Is(err, coordinator.ErrNoRun) {
