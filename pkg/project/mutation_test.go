@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-var mutations = flag.Int("mutations", 150, "how many mutated files are checked")
+var mutations = flag.Int("mutations", 60, "how many mutated files are checked")
 
 var words = regexp.MustCompile(`[A-Za-z_]+|[0-9]+|\$\{|\s+|.`)
 
