@@ -3,6 +3,7 @@ package sqlitestore
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -23,13 +24,31 @@ func (s *Store) Get(ctx context.Context, keys ...store.Key) ([]*store.Item, erro
 		return nil, s.failed
 	}
 	items := make([]*store.Item, len(keys))
-	for i, key := range keys {
-		var err error
-		if _, items[i], err = s.load(key); err != nil {
-			return nil, fmt.Errorf("reading %s/%s: %w", key.Part, key.Sort, err)
+	return items, s.together(len(keys), func(i int) (err error) {
+		if _, items[i], err = s.load(keys[i]); err != nil {
+			return fmt.Errorf("reading %s/%s: %w", keys[i].Part, keys[i].Sort, err)
+		}
+		return nil
+	})
+}
+
+// together reads several items in one transaction: each read alone would take
+// and give back the file's locks, which costs as much as the read.
+func (s *Store) together(n int, read func(i int) error) error {
+	own := s.batch == nil && n > 1
+	if own {
+		if err := s.db.run("BEGIN"); err != nil {
+			return err
 		}
 	}
-	return items, nil
+	var err error
+	for i := 0; i < n && err == nil; i++ {
+		err = read(i)
+	}
+	if own {
+		err = errors.Join(err, s.db.run("COMMIT"))
+	}
+	return err
 }
 
 // List reads one page as of now, the indexes included.

@@ -1,0 +1,100 @@
+package memstore
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/outerloop-dev/outerloop/pkg/store"
+)
+
+// Get reads items as of now, applied writes included.
+func (s *Store) Get(ctx context.Context, keys ...store.Key) ([]*store.Item, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := store.ValidateKeys(keys); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	items := make([]*store.Item, len(keys))
+	for i, key := range keys {
+		items[i] = given(s.now.items[key])
+	}
+	return items, nil
+}
+
+// List reads one page as of now, the indexes included. It looks at every item
+// of the store: it is meant for thousands, not millions.
+func (s *Store) List(ctx context.Context, q store.Query) (store.Page, error) {
+	if err := ctx.Err(); err != nil {
+		return store.Page{}, err
+	}
+	span, err := q.Span()
+	if err != nil || span.None {
+		return store.Page{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	page, bytes := store.Page{}, 0
+	for _, row := range s.rows(q, span) {
+		if len(page.Items) == span.Limit || bytes > store.PageBytes {
+			last := page.Items[len(page.Items)-1]
+			page.Next = q.NextAfter(place(q.Index, &last).Sort, last.Key)
+			return page, nil
+		}
+		page.Items = append(page.Items, *given(row))
+		bytes += len(row.Body)
+	}
+	return page, nil
+}
+
+// rows gives what follows the place after which the page begins, in order.
+func (s *Store) rows(q store.Query, span store.Span) []*store.Item {
+	order := func(a, b *store.Item) int {
+		c := cmp.Or(cmp.Compare(place(q.Index, a).Sort, place(q.Index, b).Sort), compareKeys(a.Key, b.Key))
+		if q.Descending {
+			return -c
+		}
+		return c
+	}
+	var rows []*store.Item
+	for _, item := range s.now.items {
+		at := place(q.Index, item)
+		if at == nil || at.Part != q.Part || at.Sort < span.From || span.To != "" && at.Sort >= span.To {
+			continue
+		}
+		if span.After == nil || follows(q, span.After, at.Sort, item.Key) {
+			rows = append(rows, item)
+		}
+	}
+	slices.SortFunc(rows, order)
+	return rows
+}
+
+func follows(q store.Query, after *store.Place, sort string, key store.Key) bool {
+	c := cmp.Compare(sort, after.Sort)
+	if after.Key != nil {
+		c = cmp.Or(c, compareKeys(key, *after.Key))
+	}
+	if q.Descending {
+		return c < 0
+	}
+	return c > 0
+}
+
+func compareKeys(a, b store.Key) int {
+	return cmp.Or(cmp.Compare(a.Part, b.Part), cmp.Compare(a.Sort, b.Sort))
+}
+
+func place(index store.Index, item *store.Item) *store.IndexKey {
+	switch index {
+	case store.ByList:
+		return item.List
+	case store.ByDue:
+		return item.Due
+	default:
+		return &store.IndexKey{Part: item.Part, Sort: item.Sort}
+	}
+}
