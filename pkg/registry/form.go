@@ -194,12 +194,13 @@ func confidenceForm() *source.Form[Confidence] {
 		place("medium", func(c *Confidence, p passes) { c.Medium, c.MediumReviewed = p.alone, p.reviewed }).Says("a risk, or {alone, reviewed}"),
 		place("low", func(c *Confidence, p passes) { c.Low, c.LowReviewed = p.alone, p.reviewed }).Says("a risk, or {alone, reviewed}"),
 	).Then(func(_ *source.Reader, _ *source.Node, c *Confidence) {
+		effective := DefaultConfidence()
 		for _, set := range c.read {
 			if set.at != nil {
-				set.at(c, set.passes)
+				set.at(&effective, set.passes)
 			}
 		}
-		c.read = nil
+		*c = effective
 	})
 }
 

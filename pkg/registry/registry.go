@@ -26,7 +26,7 @@ type Project struct {
 	Webhooks    []Webhook
 	Facts       []Fact
 	Events      []Event
-	// Confidence is what passes at each risk; the language's table if not given.
+	// Confidence is what passes at each risk; the language's rows where none are given.
 	Confidence Confidence
 	Source     *source.Node
 
