@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/outerloop-dev/outerloop"
@@ -53,4 +55,54 @@ func Bounded(ctx context.Context, req Request) (context.Context, context.CancelF
 		return context.WithCancel(ctx)
 	}
 	return context.WithTimeoutCause(ctx, req.Timeout, callTimeout{req.Timeout})
+}
+
+// Rejection is a provider's error answer.
+type Rejection struct {
+	// Status is the HTTP status, Code the provider's own word, Message its text.
+	Status        int
+	Code, Message string
+	RetryAfter    time.Time
+}
+
+// tooLong are words by which providers say that the context is too long.
+var tooLong = []string{
+	"context length", "context_length", "maximum context", "context window", "context size", "too long", "too many tokens", "too many input tokens",
+}
+
+// filtered are words by which providers say that they withhold content.
+var filtered = []string{"content_filter", "content filter", "content management policy", "responsibleaipolicyviolation", "guardrail"}
+
+// Rejected is the one mapping from providers' error answers to classes. The
+// provider's text is cut, and left out where it may tell of a key.
+func Rejected(name string, r Rejection) error {
+	words := strings.ToLower(r.Code + " " + r.Message)
+	text := cutText(r.Message, 300)
+	switch {
+	case r.Status == 401 || r.Status == 403:
+		return Failed(outerloop.ClassFatal, time.Time{}, "asking %s: it refuses the key or the permission (HTTP %d)", name, r.Status)
+	case r.Status == 429 || r.Status == 529 || r.Status == 503 && !r.RetryAfter.IsZero():
+		return Failed(outerloop.ClassRateLimited, r.RetryAfter, "asking %s: it is asked too much or its quota is used up (HTTP %d): %s", name, r.Status, text)
+	case r.Status == 408 || r.Status == 504:
+		return Failed(outerloop.ClassTimeout, time.Time{}, "asking %s: it did not answer in time (HTTP %d, %w)", name, r.Status, ErrUsageUnknown)
+	case r.Status >= 500 || r.Status == 409 || r.Status == 424 || r.Status == 425:
+		return Failed(outerloop.ClassTransient, r.RetryAfter, "asking %s: it failed (HTTP %d): %s", name, r.Status, text)
+	case says(words, filtered):
+		return Failed(outerloop.ClassRefused, time.Time{}, "asking %s: it withholds content (HTTP %d): %s", name, r.Status, text)
+	case r.Status == 413 || says(words, tooLong):
+		return Failed(outerloop.ClassMissingInput, time.Time{}, "asking %s: the context is too long for it (HTTP %d): %s", name, r.Status, text)
+	}
+	return Failed(outerloop.ClassFatal, time.Time{}, "asking %s: it does not accept the request (HTTP %d): %s", name, r.Status, text)
+}
+
+func says(text string, words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
+}
+
+func cutText(text string, limit int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if r := []rune(text); len(r) > limit {
+		return string(r[:limit]) + "…"
+	}
+	return text
 }
