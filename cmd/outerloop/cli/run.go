@@ -93,6 +93,9 @@ func (a *app) prepare(ctx context.Context, def *loop.Definition, flags runFlags)
 			return req, input, err
 		}
 	}
+	if err := input.fits(def); err != nil {
+		return req, input, err
+	}
 	return req, input, input.check(ctx, def, a.Workers)
 }
 

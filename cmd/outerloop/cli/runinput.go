@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -156,6 +157,35 @@ func fileProperties(def *loop.Definition) []string {
 		}
 	}
 	return names
+}
+
+// fits checks the document against the loop's input, with stand-ins for the
+// references of files, so that a start that must fail touches no state file.
+func (in runInput) fits(def *loop.Definition) error {
+	if def.Input == nil {
+		return nil
+	}
+	document := maps.Clone(in.document)
+	for _, file := range in.files {
+		document[file.property] = json.RawMessage(`"sha256:` + strings.Repeat("0", 64) + `"`)
+	}
+	raw, err := json.Marshal(document)
+	if err != nil {
+		return usage("the input cannot be read: " + err.Error())
+	}
+	_, faults := def.Input.Check(raw)
+	if len(faults) == 0 {
+		return nil
+	}
+	lines := make([]string, len(faults))
+	for i, fault := range faults {
+		lines[i] = fault.String()
+	}
+	remedies := []string{"its schema is " + def.Input.Name()}
+	if property, ok := def.Input.FileProperty(); ok && len(in.document)+len(in.files) == 0 {
+		remedies = append(remedies, fmt.Sprintf("--input FILE fills %q", property))
+	}
+	return usage(fmt.Sprintf("the input of %s is not valid: %s", def.Loop.Name, strings.Join(lines, "; ")), remedies...)
 }
 
 // check lets the workers that get a file look at it before the run exists.
