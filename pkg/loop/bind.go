@@ -62,7 +62,7 @@ func (b *binding) resolve(e expression, ref rule.Ref) {
 	switch ref.Root {
 	case "input":
 		if b.c.inputType == nil {
-			b.fault(e, ref, "E122", "A trigger makes the run's input; there is none yet to read. Use `event`, or write the value.", nil)
+			b.fault(read{e, ref}, "E122", "A trigger makes the run's input; there is none yet to read. Use `event`, or write the value.", nil)
 			return
 		}
 		b.names["input"] = b.c.inputType
@@ -133,7 +133,7 @@ func appendNew[T comparable](list []T, x T) []T {
 func (b *binding) facts(e expression, ref rule.Ref) {
 	n := b.place.node
 	if n == nil || len(n.Reads) == 0 || b.c.work != nil {
-		b.fault(e, ref, "E122", "facts are what the step `reads`, and this reads none. Add `reads: {name: fact}` to the step.", nil)
+		b.fault(read{e, ref}, "E122", "facts are what the step `reads`, and this reads none. Add `reads: {name: fact}` to the step.", nil)
 		return
 	}
 	fields := make([]schema.Field, len(n.Reads))
@@ -156,7 +156,7 @@ func (b *binding) record(e expression, ref rule.Ref) {
 		visible = nil
 	}
 	if len(ref.Path) == 0 {
-		b.fault(e, ref, "E118", "`about` is no value: write about.STEP.status and the like.", nil)
+		b.fault(read{e, ref}, "E118", "`about` is no value: write about.STEP.status and the like.", nil)
 		return
 	}
 	n := byName(visible, ref.Path[0])
@@ -182,7 +182,7 @@ var later = map[string]string{
 func (b *binding) unknown(e expression, ref rule.Ref) {
 	name := ref.Root
 	if when, language := later[name]; language {
-		b.fault(e, ref, "E122", when+", not here.", nil)
+		b.fault(read{e, ref}, "E122", when+", not here.", nil)
 		return
 	}
 	if found, exists := b.c.names[name]; exists {
@@ -196,25 +196,25 @@ func (b *binding) unknown(e expression, ref rule.Ref) {
 	} else {
 		message += " Known are: " + strings.Join(available, ", ") + "."
 	}
-	b.fault(e, ref, "E118", message, nil)
+	b.fault(read{e, ref}, "E118", message, nil)
 }
 
 func (b *binding) outOfScope(e expression, ref rule.Ref, found named) {
 	n := found.node
 	switch {
 	case found.item:
-		b.fault(e, ref, "E121", fmt.Sprintf("%q is an item of the block %q and known inside it only.", ref.Root, n.Name), found.label)
+		b.fault(read{e, ref}, "E121", fmt.Sprintf("%q is an item of the block %q and known inside it only.", ref.Root, n.Name), found.label)
 	case n == b.place.node:
-		b.fault(e, ref, "E201", fmt.Sprintf("A step cannot read itself. After the work its own output is `output`; before it there is none. %q is this step.", ref.Root), found.label)
+		b.fault(read{e, ref}, "E201", fmt.Sprintf("A step cannot read itself. After the work its own output is `output`; before it there is none. %q is this step.", ref.Root), found.label)
 	case within(b.place.node, n):
-		b.fault(e, ref, "E201", fmt.Sprintf("%q contains this step, so its output does not exist yet.", ref.Root), found.label)
+		b.fault(read{e, ref}, "E201", fmt.Sprintf("%q contains this step, so its output does not exist yet.", ref.Root), found.label)
 	default:
 		outer := n.Parent
 		for outer != nil && outer.Kind == KindCase {
 			outer = outer.Parent
 		}
 		message := fmt.Sprintf("%q stands inside the block %q, which is closed: outside, only the block's own output is seen. Add what you need to the output of %q.", ref.Root, outer.Name, outer.Name)
-		b.fault(e, ref, "E121", message, found.label)
+		b.fault(read{e, ref}, "E121", message, found.label)
 	}
 }
 
@@ -246,10 +246,16 @@ func (b *binding) available() []string {
 	return names
 }
 
-func (b *binding) fault(e expression, ref rule.Ref, code, message string, see *source.Node) {
+// read is a reference and the expression that it stands in.
+type read struct {
+	in  expression
+	ref rule.Ref
+}
+
+func (b *binding) fault(r read, code, message string, see *source.Node) {
 	b.failed = true
-	at := e.node.PositionOf(e.offset + ref.Offset)
-	p := e.node.File.Problem(code, at, ref.Length, message)
+	at := r.in.node.PositionOf(r.in.offset + r.ref.Offset)
+	p := r.in.node.File.Problem(code, at, r.ref.Length, message)
 	if see != nil {
 		p.See = see.Where()
 	}

@@ -19,8 +19,10 @@ type codec[V any] struct {
 	schema func(defs Definitions) map[string]any
 }
 
+// Read reads one value.
 func (c codec[V]) Read(r *Reader, n *Node) (V, bool) { return c.read(r, n) }
 
+// Schema describes what Read accepts.
 func (c codec[V]) Schema(defs Definitions) map[string]any { return c.schema(defs) }
 
 func fixed(schema map[string]any) func(Definitions) map[string]any {
