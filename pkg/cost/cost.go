@@ -1,0 +1,378 @@
+// Package cost computes, from declarations alone, what a loop costs on AWS: per
+// run from the states of its compiled machine, per month from its triggers. It
+// also advises whether a loop needs a coordinator, and several workers, at all.
+//
+// Estimates are for runs in which all goes well; what a retry, a revision and a
+// question to a person add is listed beside them. Amounts are US dollars from a
+// dated price list, free tiers left out.
+package cost
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/outerloop-dev/outerloop/pkg/charter"
+	"github.com/outerloop-dev/outerloop/pkg/loop"
+)
+
+// Question is what an estimate is made of. Loop is required.
+type Question struct {
+	Loop *loop.Definition
+	// Loops are all loops of the project, for triggers that follow another loop.
+	Loops map[string]*loop.Definition
+	// Prices is the price list; nil: the program's own.
+	Prices *Table
+	// Items are how many items a block has, by its path; Each holds for the
+	// others, 20 if 0. Never more than the block's max_items.
+	Items map[string]int
+	Each  int
+	// Runs is how many runs a month a trigger starts whose number nobody can
+	// know from the declarations (a webhook, an event, a monitor, by hand); 100 if 0.
+	Runs float64
+	// From is where the year begins in which the schedules' fires are counted.
+	From time.Time
+}
+
+// Split is an amount by what it is paid for, in US dollars.
+type Split struct {
+	Transitions float64 `json:"transitions"`
+	Lambda      float64 `json:"lambda"`
+	DynamoDB    float64 `json:"dynamodb"`
+	SQS         float64 `json:"sqs"`
+	Tokens      float64 `json:"model_tokens"`
+	// Other are logs and schedules.
+	Other float64 `json:"other"`
+	// Fixed is paid per month, whether anything runs or not.
+	Fixed float64 `json:"fixed"`
+	Total float64 `json:"total"`
+}
+
+// Counts is what one run uses.
+type Counts struct {
+	Transitions float64 `json:"transitions"`
+	Steps       float64 `json:"steps"`
+	ModelCalls  float64 `json:"model_calls"`
+	InputTokens float64 `json:"input_tokens"`
+	// OutputTokens are at their declared bound.
+	OutputTokens float64 `json:"output_tokens"`
+}
+
+// Extra is what something that went less than well adds to a run.
+type Extra struct {
+	ID  string  `json:"id"`
+	USD float64 `json:"usd"`
+	Say string  `json:"say"`
+}
+
+// Estimate is the answer.
+type Estimate struct {
+	// ID is the loop's name.
+	ID       string         `json:"id"`
+	Version  int            `json:"version"`
+	Prices   PriceSource    `json:"prices"`
+	Counts   Counts         `json:"counts"`
+	Run      Split          `json:"run"`
+	Month    Split          `json:"month"`
+	Runs     float64        `json:"runs_a_month"`
+	Triggers []TriggerShare `json:"triggers"`
+	Savings  []Saving       `json:"savings"`
+	Extras   []Extra        `json:"extras"`
+	// Budget is the loop's bound for a run, as declared; Warnings say where the
+	// estimate is above a bound.
+	Budget   string   `json:"budget"`
+	Warnings []string `json:"warnings"`
+	// Assumed says what was not in the declarations.
+	Assumed []string `json:"assumed"`
+}
+
+// PriceSource names the price list.
+type PriceSource struct {
+	AsOf   string `json:"as_of"`
+	Region string `json:"region"`
+	Source string `json:"source"`
+}
+
+type estimator struct {
+	Question
+	*Table
+	assumed []string
+	// within are the loops that are being estimated, against circles.
+	within []string
+}
+
+// Of estimates a loop. It fails only where the loop cannot be compiled.
+func Of(q Question) (*Estimate, error) {
+	e := newEstimator(q)
+	run, counts, err := e.run(q.Loop)
+	if err != nil {
+		return nil, err
+	}
+	t := e.Table
+	out := &Estimate{
+		ID: q.Loop.Loop.Name, Version: q.Loop.Loop.Version, Prices: PriceSource{t.AsOf, t.Region, t.Source},
+		Run: run, Counts: counts, Budget: q.Loop.Loop.Budget.Cost.String(), Warnings: []string{},
+	}
+	out.Triggers = e.triggers(run.Total)
+	for _, share := range out.Triggers {
+		out.Runs += share.Runs
+		out.Month.Other += share.Watching.Other
+		out.Month.Lambda += share.Watching.Lambda
+		out.Month.DynamoDB += share.Watching.DynamoDB
+	}
+	out.Month.add(run, out.Runs)
+	out.Month.Fixed = e.fixed()
+	out.Month.sum()
+	out.Savings = e.savings(out.Triggers, run.Total)
+	out.Extras = e.extras()
+	out.warn(q.Loop)
+	out.Assumed = e.assumptions()
+	out.round()
+	return out, nil
+}
+
+func newEstimator(q Question) *estimator {
+	if q.Prices == nil {
+		q.Prices = Prices()
+	}
+	if q.Each <= 0 {
+		q.Each = 20
+	}
+	if q.Runs <= 0 {
+		q.Runs = 100
+	}
+	return &estimator{Question: q, Table: q.Prices}
+}
+
+func (s *Split) add(o Split, times float64) {
+	s.Transitions += o.Transitions * times
+	s.Lambda += o.Lambda * times
+	s.DynamoDB += o.DynamoDB * times
+	s.SQS += o.SQS * times
+	s.Tokens += o.Tokens * times
+	s.Other += o.Other * times
+}
+
+func (s *Split) sum() {
+	s.Total = s.Transitions + s.Lambda + s.DynamoDB + s.SQS + s.Tokens + s.Other + s.Fixed
+}
+
+// run is one run's cost, sub-loops included.
+func (e *estimator) run(def *loop.Definition) (Split, Counts, error) {
+	used, err := walk(def, func(block string) float64 { return e.itemsOf(def, block) })
+	if err != nil {
+		return Split{}, Counts{}, err
+	}
+	var s Split
+	counts := Counts{Transitions: used.Transitions}
+	s.Transitions = e.of("transition", used.Transitions)
+	for _, step := range used.Steps {
+		counts.Steps += step.Times
+		e.step(def, step, &s, &counts)
+	}
+	gate := counts.Steps*e.quantity("gate_calls_a_step") + used.Coordinator + 1 // the start
+	s.Lambda += e.lambda(gate, gate*e.quantity("gate_seconds"), "gate_gb")
+	s.DynamoDB = e.of("write_unit", counts.Steps*e.quantity("write_units_a_step")+e.quantity("write_units_a_run")) +
+		e.of("read_unit", counts.Steps*e.quantity("read_units_a_step"))
+	s.SQS = e.of("queue_request", used.Queued*e.quantity("queue_requests_a_step"))
+	s.Other = e.of("log_gb", (counts.Steps+1)*e.quantity("log_kb_a_step")/(1<<20))
+	for _, child := range used.Children {
+		part, more, err := e.run(child.Loop)
+		if err != nil {
+			return Split{}, Counts{}, err
+		}
+		s.add(part, child.Times)
+		counts.add(more, child.Times)
+	}
+	s.sum()
+	return s, counts, nil
+}
+
+func (c *Counts) add(o Counts, times float64) {
+	c.Transitions += o.Transitions * times
+	c.Steps += o.Steps * times
+	c.ModelCalls += o.ModelCalls * times
+	c.InputTokens += o.InputTokens * times
+	c.OutputTokens += o.OutputTokens * times
+}
+
+func (e *estimator) lambda(calls, seconds float64, memory string) float64 {
+	return e.of("lambda_request", calls) + e.of("lambda_gb_second", seconds*e.quantity(memory))
+}
+
+// itemsOf is how many items a block is assumed to have.
+func (e *estimator) itemsOf(def *loop.Definition, block string) float64 {
+	n := e.Each
+	if given, ok := e.Items[block]; ok {
+		n = given
+	} else {
+		e.assume(fmt.Sprintf("%s: %s has %d items (--items %s=N)", def.Loop.Name, block, n, block))
+	}
+	if node, ok := def.Node(block); ok && node.Each != nil {
+		n = min(n, node.Each.MaxItems)
+	}
+	return float64(n)
+}
+
+func (e *estimator) assume(text string) {
+	if !slices.Contains(e.assumed, text) {
+		e.assumed = append(e.assumed, text)
+	}
+}
+
+// step adds one step's worker and its model.
+func (e *estimator) step(def *loop.Definition, use stepUse, s *Split, counts *Counts) {
+	w := def.Workers[use.Worker]
+	if w == nil {
+		return
+	}
+	seconds := e.quantity("worker_seconds_other")
+	rounds := 1.0
+	switch w.Charter.Kind {
+	case charter.KindGo:
+		seconds = e.quantity("worker_seconds_go")
+	case charter.KindAgent:
+		rounds = e.rounds(w)
+		seconds = e.quantity("worker_seconds_agent") * rounds
+		e.tokens(def, w, use, s, counts)
+	}
+	s.Lambda += e.lambda(use.Times, use.Times*seconds, "worker_gb")
+}
+
+// rounds is how often an agent asks its model: once, and once more for each of
+// its tools.
+func (e *estimator) rounds(w *loop.Worker) float64 {
+	a := w.Charter.Agent
+	calls := len(a.Calls)
+	if a.MaxCalls > 0 {
+		calls = min(calls, a.MaxCalls)
+	}
+	return float64(1 + calls)
+}
+
+// tokens estimates a model's work: every round sends the prompt, the input and
+// what was said before; every answer is as long as it may be.
+func (e *estimator) tokens(def *loop.Definition, w *loop.Worker, use stepUse, s *Split, counts *Counts) {
+	a, rounds := w.Charter.Agent, e.rounds(w)
+	base := math.Ceil(float64(len(w.Prompt))/e.quantity("bytes_a_token")) + e.quantity("model_input_tokens")
+	output := float64(a.MaxTokens) * rounds
+	grown := (float64(a.MaxTokens) + e.quantity("model_tool_tokens")) * rounds * (rounds - 1) / 2
+	input := base*rounds + grown
+	counts.ModelCalls += rounds * use.Times
+	counts.InputTokens += input * use.Times
+	counts.OutputTokens += output * use.Times
+	model, ok := def.Project.Model(a.Model)
+	if !ok {
+		return
+	}
+	if cur := model.Price.Input.Currency; cur != "USD" {
+		e.assume(fmt.Sprintf("the model %s is priced in %s: its tokens are not added", a.Model, cur))
+		return
+	}
+	e.assume(fmt.Sprintf("model %s: prices of %s; %.0f tokens of input beside the prompt; answers as long as max_tokens allows", a.Model, model.Price.AsOf, e.quantity("model_input_tokens")))
+	const micro, million = 1e6, 1e6
+	s.Tokens += use.Times * (input*float64(model.Price.Input.Micro) + output*float64(model.Price.Output.Micro)) / micro / million
+}
+
+// fixed is what a loop costs in a month in which nothing runs: its alarm and
+// metric, and the polling of its workers' queues.
+func (e *estimator) fixed() float64 {
+	queues := map[string]bool{}
+	var find func(d *loop.Definition)
+	find = func(d *loop.Definition) {
+		for _, n := range d.Nodes {
+			if n.Worker != nil && n.Mode == charter.ModeQueue {
+				queues[n.Worker.Charter.Worker] = true
+			}
+			if n.Backup != nil && n.Mode == charter.ModeQueue {
+				queues[n.Backup.Charter.Worker] = true
+			}
+			if n.Review != nil && n.Review.Mode == charter.ModeQueue {
+				queues[n.Review.Worker.Charter.Worker] = true
+			}
+			for _, row := range n.Routes {
+				if row.Worker != nil && row.Mode == charter.ModeQueue {
+					queues[row.Worker.Charter.Worker] = true
+				}
+			}
+		}
+	}
+	find(e.Loop)
+	if len(queues) > 0 {
+		e.assume(fmt.Sprintf("fixed: an idle queue is polled %.0f times a month, for each of %d workers with a queue", e.quantity("idle_receives_a_queue"), len(queues)))
+	}
+	return e.of("alarm_month", e.quantity("alarms_a_loop")) + e.of("metric_month", e.quantity("metrics_a_loop")) +
+		e.of("queue_request", float64(len(queues))*e.quantity("idle_receives_a_queue"))
+}
+
+// extras are what less smooth runs pay on top.
+func (e *estimator) extras() []Extra {
+	again := func(states float64, calls float64) float64 {
+		return e.of("transition", states) + e.lambda(calls, calls*e.quantity("gate_seconds"), "gate_gb") +
+			e.of("write_unit", e.quantity("write_units_a_step")) +
+			e.lambda(1, e.quantity("worker_seconds_go"), "worker_gb")
+	}
+	return []Extra{
+		{"retry", again(1, 2), "a retry of a step without a model: its state is entered again"},
+		{"approval", again(2, 3), "a question to a person: the waiting state and the step's state again"},
+		{"revision", again(2, 4), "a draft that a review sends back: the step's and the review's state again, without their models"},
+	}
+}
+
+func (e *estimator) assumptions() []string {
+	out := slices.Clone(e.assumed)
+	out = append(out,
+		"every run goes the longest way, without retries, revisions or questions to people",
+		fmt.Sprintf("a worker in Go runs %gs, an agent %gs for each round, others %gs, with %g MB", e.quantity("worker_seconds_go"), e.quantity("worker_seconds_agent"), e.quantity("worker_seconds_other"), e.quantity("worker_gb")*1024),
+		fmt.Sprintf("a step writes %g units and calls its gate %g times", e.quantity("write_units_a_step"), e.quantity("gate_calls_a_step")))
+	return out
+}
+
+// warn compares the estimate with the declared bounds.
+func (o *Estimate) warn(d *loop.Definition) {
+	const micro = 1e6
+	if bound := d.Loop.Budget.Cost; bound.Currency == "USD" && o.Run.Tokens > float64(bound.Micro)/micro {
+		o.Warnings = append(o.Warnings, fmt.Sprintf("a run's model tokens may cost %s; its budget is %s: it would stop or ask", Dollars(o.Run.Tokens), bound))
+	}
+	if bound := d.Project.PerMonth; bound.Currency == "USD" && bound.Micro > 0 && o.Month.Total > float64(bound.Micro)/micro {
+		o.Warnings = append(o.Warnings, fmt.Sprintf("a month may cost %s; the project's budget is %s", Dollars(o.Month.Total), bound))
+	}
+}
+
+// round cuts amounts to a billionth, so that sums of fractions print the same everywhere.
+func (o *Estimate) round() {
+	for _, s := range []*Split{&o.Run, &o.Month} {
+		for _, v := range []*float64{&s.Transitions, &s.Lambda, &s.DynamoDB, &s.SQS, &s.Tokens, &s.Other, &s.Fixed, &s.Total} {
+			*v = billionth(*v)
+		}
+	}
+	for i := range o.Triggers {
+		t := &o.Triggers[i]
+		t.Runs, t.USD = billionth(t.Runs), billionth(t.USD)
+	}
+	for i := range o.Savings {
+		s := &o.Savings[i]
+		s.Runs, s.USD = billionth(s.Runs), billionth(s.USD)
+	}
+	for i := range o.Extras {
+		o.Extras[i].USD = billionth(o.Extras[i].USD)
+	}
+	o.Runs = billionth(o.Runs)
+}
+
+func billionth(v float64) float64 { return math.Round(v*1e9) / 1e9 }
+
+// Dollars writes an amount with as many decimals as it needs to say something.
+func Dollars(v float64) string {
+	switch {
+	case v == 0:
+		return "$0"
+	case v < 0.000001:
+		return "<$0.000001"
+	case v < 0.1:
+		return "$" + strings.TrimRight(fmt.Sprintf("%.6f", v), "0")
+	}
+	return fmt.Sprintf("$%.2f", v)
+}
