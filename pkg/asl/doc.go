@@ -32,6 +32,9 @@
 // timer or child that is not open (answered before, timed out, aborted), and
 // with ErrEnded any event after the end. Such events are not to be journaled.
 //
+// A driver whose commit fails drops the Execution, which is ahead of its store
+// then, and restores what the store has.
+//
 // Restoring: Restore(machine, snapshot) continues from a snapshot; applying
 // the journal to New(machine) gives the same execution, byte for byte of its
 // Snapshot. Both need the very same definition, so a driver pins the
