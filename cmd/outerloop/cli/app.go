@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -29,6 +30,8 @@ type Config struct {
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
+	// Program is how printed commands begin; empty: "outerloop".
+	Program string
 	// Dir is the working directory; empty: the process's.
 	Dir string
 	// Color tells whether to colour Out.
@@ -54,6 +57,9 @@ func Main(cfg Config) {
 func Run(ctx context.Context, cfg Config, s Streams, args ...string) int {
 	if s.Now == nil {
 		s.Now = time.Now
+	}
+	if s.Program == "" {
+		s.Program = "outerloop"
 	}
 	if s.Dir == "" {
 		s.Dir = "."
@@ -89,6 +95,9 @@ func (a *app) report(err error) {
 	}
 	fmt.Fprintf(a.Err, "%s %s\n", a.red("outerloop:"), plainLines(err.Error()))
 	for _, line := range remediesOf(err) {
+		if rest, ok := strings.CutPrefix(line, "outerloop "); ok {
+			line = a.Program + " " + rest
+		}
 		fmt.Fprintf(a.Err, "  %s\n", line)
 	}
 }

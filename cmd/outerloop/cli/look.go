@@ -231,7 +231,7 @@ func (a *app) printShow(doc showDocument, steps bool) {
 			t.add("  "+w.ID, w.Kind, plain(w.Step), expires)
 		}
 		t.write(a, a.Out)
-		a.say("  outerloop approvals; outerloop exceptions   say what is asked")
+		a.say("  %s and %s say what is asked", a.command("approvals"), a.command("exceptions"))
 	}
 	for _, execution := range doc.History {
 		a.say("\nEvents of %s", execution.Execution)

@@ -16,10 +16,11 @@ import (
 func (a *app) writeApprovals(list []coordinator.ApprovalView) {
 	for _, v := range list {
 		a.say("%s  %s", a.bold(v.ID), plain(v.Ask))
-		a.say("  %s of %s, asked %s ago, expires %s", plain(v.Step), v.Run, span(a.Now().Sub(v.Since)), a.expiry(v.ExpiresAt))
+		a.say("  %s of %s", plain(v.Step), v.Run)
+		a.say("  asked %s ago, expires %s", span(a.Now().Sub(v.Since)), a.expiry(v.ExpiresAt))
 		for _, reason := range v.Reasons {
 			if reason = plain(reason); reason != plain(v.Ask) {
-				a.say("  because %s", reason)
+				a.wrap("  ", "because "+reason)
 			}
 		}
 		if len(v.Approvers) > 0 {
@@ -29,7 +30,8 @@ func (a *app) writeApprovals(list []coordinator.ApprovalView) {
 		a.say("")
 	}
 	if len(list) > 0 {
-		a.say("outerloop approve %s --by you@example.com --reason \"…\"   (or reject; --edit FILE changes the content)", list[0].ID)
+		a.say("%s", a.command("approve %s --by %s --reason \"checked\"", list[0].ID, a.someone(list[0].Approvers)))
+		a.say("or reject; approve --edit FILE changes the content")
 	}
 }
 
@@ -50,7 +52,15 @@ func (a *app) writeContent(raw json.RawMessage) {
 		}
 		return
 	}
+	var long []string
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if text, ok := fields[name].(string); ok && strings.ContainsRune(text, '\n') {
+			long = append(long, name) // after the short ones
+			continue
+		}
+		a.writeField(name, fields[name])
+	}
+	for _, name := range long {
 		a.writeField(name, fields[name])
 	}
 }
@@ -59,19 +69,19 @@ func (a *app) writeField(name string, value any) {
 	if list, ok := value.([]any); ok && len(list) > 0 {
 		a.say("    %s", a.dim(name))
 		for _, item := range list {
-			a.say("      - %s", plain(oneLine(item)))
+			a.wrap("      ", "- "+plain(oneLine(item)))
 		}
 		return
 	}
 	text := oneLine(value)
 	lines := strings.Split(strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), "\n"), "\n")
 	if len(lines) == 1 {
-		a.say("    %s  %s", a.dim(name), plain(lines[0]))
+		a.wrap("    ", a.dim(name)+"  "+plain(lines[0]))
 		return
 	}
 	a.say("    %s", a.dim(name))
 	for _, line := range lines {
-		a.say("      %s", strings.TrimRight(plainLines(line), " "))
+		a.wrap("      ", strings.TrimRight(plainLines(line), " "))
 	}
 }
 
@@ -123,7 +133,7 @@ func (a *app) writeExceptions(list []coordinator.ExceptionView) {
 		wide.Width = 0 // these lines wrap rather than lose their end
 		t.write(&wide, a.Out)
 		if v.Resolution == "" && len(v.Ways) > 0 {
-			a.say("  outerloop resolve %s %s --by you@example.com --reason \"…\"", v.ID, v.Ways[0])
+			a.say("  %s", a.resolveLine(v))
 		}
 		a.say("")
 	}
@@ -139,8 +149,8 @@ func (a *app) writeWaiting(approvals []coordinator.ApprovalView, exceptions []co
 		}
 		t.write(a, a.Out)
 		a.say("  %s", approversText(approvals))
-		a.say("  outerloop approvals   shows what would be sent; then, for each:")
-		a.say("  outerloop approve %s --by you@example.com --reason \"checked\"", approvals[0].ID)
+		a.say("  %s   shows what would be sent; then, for each:", a.command("approvals"))
+		a.say("  %s", a.command("approve %s --by %s --reason \"checked\"", approvals[0].ID, a.someone(approvals[0].Approvers)))
 	}
 	if len(exceptions) > 0 {
 		a.say("\n%s", a.bold(count(len(exceptions), "exception needs", "exceptions need")+" a decision"))
@@ -149,11 +159,16 @@ func (a *app) writeWaiting(approvals []coordinator.ApprovalView, exceptions []co
 			t.add("  "+v.ID, plain(v.Cause), plain(v.Step))
 		}
 		t.write(a, a.Out)
-		a.say("  outerloop exceptions   says what happened and what can be done")
-		if ways := exceptions[0].Ways; len(ways) > 0 {
-			a.say("  outerloop resolve %s %s --by you@example.com --reason \"…\"", exceptions[0].ID, ways[0])
+		a.say("  %s   says what happened and what can be done", a.command("exceptions"))
+		if len(exceptions[0].Ways) > 0 {
+			a.say("  %s", a.resolveLine(exceptions[0]))
 		}
 	}
+}
+
+// resolveLine is the command that resolves an exception in its first way.
+func (a *app) resolveLine(v coordinator.ExceptionView) string {
+	return a.command("resolve %s %s --by %s --reason \"…\"", v.ID, v.Ways[0], a.someone([]string{v.Owner}))
 }
 
 func approversText(approvals []coordinator.ApprovalView) string {

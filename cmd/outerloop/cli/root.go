@@ -70,6 +70,7 @@ func (a *app) addCommands(root *cobra.Command) {
 		}
 	}
 	add(groupDeclare, a.validateCommand(), a.compileCommand(), a.graphCommand(), a.schemaCommand(), a.explainCommand(), a.scheduleCommand(), a.aslCommand())
+	add(groupDeclare, a.analysisCommands()...)
 	add(groupRun, a.runCommand(), a.devCommand(), a.cancelCommand(), a.redriveCommand())
 	add(groupPeople, a.approvalsCommand(), a.approveCommand(), a.rejectCommand(), a.exceptionsCommand(), a.resolveCommand())
 	add(groupLook, a.runsCommand(), a.showCommand(), a.logCommand(), a.actionsCommand())

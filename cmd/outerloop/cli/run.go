@@ -133,7 +133,7 @@ func (a *app) startAndDrive(ctx context.Context, p opened, req coordinator.Start
 
 func stopped(run string) error {
 	return &exit{code: ExitFailed, err: fmt.Errorf("stopped; run %s stays as it is, nothing is lost", run),
-		remedies: []string{"the same command goes on from here; outerloop show " + run}}
+		remedies: []string{"the same command goes on from here", "outerloop show " + run}}
 }
 
 // afterRun prints what became of the run and answers with its exit code.
@@ -198,7 +198,7 @@ func (a *app) printAfterRun(started coordinator.Started, found runState, idle lo
 	a.say("")
 	a.writePlaces(pages)
 	if !v.Status.Closed() && len(found.approvals)+len(found.exceptions) == 0 && !idle.Next.IsZero() {
-		a.say("\nnothing can move before %s UTC; outerloop dev keeps working until then", stamp(&idle.Next))
+		a.say("\nnothing can move before %s UTC; %s keeps working until then", stamp(&idle.Next), a.command("dev"))
 	}
 }
 

@@ -100,6 +100,16 @@ func (a *app) actOn(ctx context.Context, act func(*local.Session) (string, error
 	return a.printStanding(ctx, state.ShowView)
 }
 
+// waitList is the command that lists what waits.
+func waitList(waiting []coordinator.WaitView) string {
+	for _, w := range waiting {
+		if w.Kind == "approval" {
+			return "approvals"
+		}
+	}
+	return "exceptions"
+}
+
 func reasonText(reason string) string {
 	if reason == "" {
 		return ""
@@ -111,7 +121,7 @@ func reasonText(reason string) string {
 func (a *app) printStanding(ctx context.Context, view coordinator.ShowView) error {
 	a.say("  %s  %s%s", view.ID, a.statusText(string(view.Status)), reasonText(view.Reason))
 	if n := len(view.Waiting); n > 0 {
-		a.say("  %s for a person: outerloop approvals; outerloop exceptions", count(n, "more thing waits", "more things wait"))
+		a.say("  %s for a person: %s", count(n, "more thing waits", "more things wait"), a.command("%s", waitList(view.Waiting)))
 	}
 	pages, err := a.writePages(ctx)
 	if err != nil {

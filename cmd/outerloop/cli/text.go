@@ -23,6 +23,34 @@ func (a *app) writeJSON(v any) error {
 // say prints a line of text.
 func (a *app) say(format string, args ...any) { fmt.Fprintf(a.Out, format+"\n", args...) }
 
+// wrap prints a line behind an indent, broken between words at the terminal's edge.
+func (a *app) wrap(indent, text string) {
+	room := a.Width - columns(indent)
+	for a.Width > 0 && room > 20 && columns(text) > room {
+		at := breakAt(text, room)
+		if at <= 0 {
+			break
+		}
+		a.say("%s%s", indent, text[:at])
+		text = strings.TrimLeft(text[at:], " ")
+	}
+	a.say("%s", strings.TrimRight(indent+text, " "))
+}
+
+// breakAt is the last space of a text within a width; 0: there is none.
+func breakAt(text string, width int) int {
+	at, used := 0, 0
+	for i, r := range text {
+		if used += runeColumns(r); used > width {
+			break
+		}
+		if r == ' ' {
+			at = i
+		}
+	}
+	return at
+}
+
 func (a *app) paint(code, s string) string {
 	if !a.Color || s == "" {
 		return s
