@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/outerloop-dev/outerloop"
@@ -30,15 +31,30 @@ type chaos struct {
 	rand   *rand.Rand
 	budget int
 	seen   map[string]int
+	// focus are faults that this seed wants to see: they are drawn often, others rarely.
+	focus []string
 }
 
 func (c *chaos) draw(name string, one int) bool {
-	if c == nil || c.budget == 0 || c.rand.IntN(one) != 0 {
+	if c == nil || c.budget == 0 {
+		return false
+	}
+	if slices.Contains(c.focus, name) {
+		one = 4
+	} else {
+		one *= 4
+	}
+	if c.rand.IntN(one) != 0 {
 		return false
 	}
 	c.budget--
 	c.seen[name]++
 	return true
+}
+
+var faultNames = []string{
+	"answer lost", "crash", "pause", "late copy", "token lost", "certainly not done", "call lost",
+	"answer of the provider lost", "store throttled", "store answer lost",
 }
 
 func (c *chaos) lost() bool      { return c.draw("answer lost", 12) }

@@ -19,6 +19,10 @@ type memory struct {
 	// fault is asked before every write; lost: done, but the answer is lost.
 	fault func() (fail error, lost bool)
 	calls int
+	// meanwhile happens between the reads of an operation and its write.
+	meanwhile func()
+	// strip takes preconditions away, to see that somebody notices.
+	strip func(store.Op) store.Op
 }
 
 func newMemory() *memory {
@@ -109,6 +113,15 @@ func (m *memory) Write(_ context.Context, id string, ops ...store.Op) error {
 	m.calls++
 	if err := store.Validate(id, ops); err != nil {
 		return err
+	}
+	if m.meanwhile != nil {
+		m.meanwhile()
+	}
+	ops = slices.Clone(ops)
+	for i := range ops {
+		if m.strip != nil {
+			ops[i] = m.strip(ops[i])
+		}
 	}
 	lost := false
 	if m.fault != nil {

@@ -115,11 +115,17 @@ func usual(w *world) {
 
 func start(t testing.TB, w *world, input string) string {
 	t.Helper()
-	out, err := w.coord.Start(w.ctx, coordinator.StartRequest{Loop: "test", Input: json.RawMessage(input), Trigger: "manual", By: "ann"})
-	if err != nil {
-		t.Fatal(err)
+	for range 20 { // a trigger comes again until it is answered
+		out, err := w.coord.Start(w.ctx, coordinator.StartRequest{Loop: "test", Input: json.RawMessage(input), Trigger: "manual", By: "ann"})
+		if err == nil {
+			return out.Run
+		}
+		if w.chaos == nil {
+			t.Fatal(err)
+		}
 	}
-	return out.Run
+	t.Fatal("the start was never answered")
+	return ""
 }
 
 func show(t testing.TB, w *world, run string) coordinator.ShowView {

@@ -20,12 +20,28 @@ func (q *call) task(ctx context.Context, step *record.Step, p *prepared) (*gate.
 		Visit: step.Visit, Attempt: step.Attempts, Fence: step.Fence, Worker: step.Worker,
 		AsOf: q.run.AsOf, Deadline: time.UnixMilli(step.LimitMs).UTC(), Lease: time.UnixMilli(step.LeaseMs).UTC(),
 		Charter: q.worker.Document, Input: p.raw, Facts: p.facts, Feedback: step.Feedback, Handoff: handoff,
-		Files: p.files, Budget: max(step.Reserved, 0),
+		Files: p.files, Budget: max(step.Reserved, 0), Agent: q.agent(),
 	}
 	if q.node.Action != nil && !q.review {
 		t.Action = q.node.Action.Declared.Name
 	}
 	return t, nil
+}
+
+// agent is what a worker that asks a language model gets beside its charter;
+// nil for other kinds.
+func (q *call) agent() *gate.Agent {
+	declared := q.worker.Charter.Agent
+	if declared == nil {
+		return nil
+	}
+	a := &gate.Agent{Prompt: q.worker.Prompt}
+	for _, name := range declared.Calls {
+		if w := q.def.Workers[name]; w != nil && w.Input != nil {
+			a.Calls = append(a.Calls, gate.Callable{Worker: name, Objective: w.Charter.Objective, Input: w.Input.Raw()})
+		}
+	}
+	return a
 }
 
 // handoffRecord is the fixed record of R19.

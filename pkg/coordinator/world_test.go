@@ -42,9 +42,11 @@ type world struct {
 	// rand chooses among what may happen; nil: always what is due first.
 	rand *rand.Rand
 	// chaos draws faults; nil: none.
-	chaos  *chaos
-	work   map[string]worker
-	outer  provider
+	chaos *chaos
+	work  map[string]worker
+	outer provider
+	// strip is handed to the stores of worlds made from this one.
+	strip  func(store.Op) store.Op
 	alerts []coordinator.Alert
 	trace  []string
 	ids    int
