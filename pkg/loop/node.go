@@ -41,6 +41,7 @@ func (c *checker) compileNode(n *Node) {
 	case KindGroup:
 		c.compileClosed(n)
 	}
+	c.substitute(n)
 }
 
 // constantWhen finds steps that never run.

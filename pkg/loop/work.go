@@ -39,7 +39,6 @@ func (c *checker) compileWork(n *Node) {
 	if s.Emit != nil {
 		c.emits(n, after)
 	}
-	c.substitute(n)
 }
 
 // worker finds a worker and notes that the loop uses it.

@@ -7,7 +7,7 @@ var table = []Code{
 	{"E103", "second document", "A file holds one declaration. A line --- begins a second one, which would be ignored silently.", "loop: a\n---\nloop: b", "two files: a.loop.yaml and b.loop.yaml"},
 	{"E104", "key without a value", "A key with nothing behind it is null in YAML. Hardly anybody means that.", "limits:", "limits: []"},
 	{"E105", "ambiguous number", "YAML readers disagree on numbers with leading zeros, colons, underscores and other bases: 014 is 12 for some, 1:30 is 90.", "digest: 08:00", "digest: \"08:00\""},
-	{"E106", "needs quotes", "Between { } or [ ] an unquoted text ends at the next comma or bracket, so a rule or a schedule is cut in two silently.", "{rule: a.all(t, t > 1)}", "{rule: 'a.all(t, t > 1)'}"},
+	{"E106", "needs quotes", "Between { } or [ ] an unquoted text ends at the next comma or bracket, so a rule or a schedule is cut in two silently; anywhere it ends at a # after a space.", "{rule: a.all(t, t > 1)}", "{rule: 'a.all(t, t > 1)'}"},
 	{"E107", "not part of the language", "Tags, directives, merge keys and complex keys make a file hard to read and are not used. Anchors and aliases may be.", "<<: *defaults", "on_failure: {then: skip}"},
 	{"E108", "key twice", "The same key stands twice in one mapping; one of them would be ignored silently.", "worker: a\nworker: b", "worker: b"},
 	{"E109", "tab", "YAML indents with spaces.", "", ""},

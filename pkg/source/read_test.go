@@ -42,6 +42,7 @@ func TestEveryTrapIsAnErrorWithItsPlace(t *testing.T) {
 		"template in braces":            {"a: {deal: ${deal}}", "E106", 1, 11},
 		"question mark in braces":       {"a: {when: b ? c}", "E106", 1, 13},
 		"index in braces":               {"a: {x: b[0]}", "E106", 1, 9},
+		"number sign":                   {"say: Ticket #5 is late", "E106", 1, 13},
 		"conditional":                   {"when: a ? b : c", "E101", 1, 7},
 		"key without a value":           {"a: 1\nlimits:\nb: 2", "E104", 2, 1},
 		"entry without a value":         {"a:\n  - 1\n  -\n", "E104", 3, 4},

@@ -54,7 +54,7 @@ func (s *scanner) step() {
 		}
 		s.pos++
 	case c == '#' && (s.pos == 0 || isSpace(s.text[s.pos-1])):
-		s.skipLine()
+		s.comment()
 	case s.fresh && (c == '"' || c == '\''):
 		s.quoted(c)
 	case len(s.open) > 0:
@@ -76,6 +76,23 @@ func (s *scanner) newline() {
 func (s *scanner) atIndent() bool {
 	start := strings.LastIndexByte(s.text[:s.pos], '\n') + 1
 	return strings.Trim(s.text[start:s.pos], " \t") == "" && len(s.open) == 0
+}
+
+// comment skips to the end of the line. A # that cuts off an unquoted text and
+// touches a word was hardly meant as a comment: "Ticket #5 is late".
+func (s *scanner) comment() {
+	next := s.peek(1)
+	if !s.fresh && s.onPlain() && next != 0 && !isSpace(next) && next != '#' {
+		s.trap("E106", s.pos, 1, "YAML ends the text at this # and takes the rest for a comment."+quoteIt+" A comment has a space after the #.")
+	}
+	s.skipLine()
+}
+
+// onPlain tells whether an unquoted text stands before the position on its line.
+func (s *scanner) onPlain() bool {
+	start := strings.LastIndexByte(s.text[:s.pos], '\n') + 1
+	before := strings.TrimRight(s.text[start:s.pos], " \t")
+	return before != "" && strings.IndexByte("\"'{}[],:|>", before[len(before)-1]) < 0
 }
 
 func (s *scanner) skipLine() {
