@@ -142,6 +142,25 @@ type Task struct {
 	Files map[string]string `json:"files,omitempty"`
 	// Budget is what is left of the run's money for this step, in micro-units of its currency.
 	Budget int64 `json:"budget,omitempty"`
+	// Agent is set where the charter's kind is agent.
+	Agent *Agent `json:"agent,omitempty"`
+}
+
+// Agent is what a worker that asks a language model gets beside its charter,
+// from the definition that the run has pinned (R56).
+type Agent struct {
+	// Prompt is the text of the charter's prompt.
+	Prompt string `json:"prompt"`
+	// Calls are the workers it may use as tools (R8), in the charter's order.
+	Calls []Callable `json:"calls,omitempty"`
+}
+
+// Callable is a worker that an agent may use as a tool.
+type Callable struct {
+	Worker    string `json:"worker"`
+	Objective string `json:"objective"`
+	// Input is the JSON Schema of its input.
+	Input json.RawMessage `json:"input"`
 }
 
 // Feedback is why earlier work was not accepted, in words the worker can use.
