@@ -149,7 +149,7 @@ func (s *surveyed) node(n *loop.Node) {
 	case loop.KindLoop:
 		s.subs = append(s.subs, n.Path)
 	}
-	if n.Approval != nil && n.Approval.Declared || n.Failure != nil && n.Failure.Then == loop.EndingAsk {
+	if asksPeople(n) {
 		s.approvals = append(s.approvals, n.Path)
 	}
 	if n.Review != nil {
@@ -162,6 +162,13 @@ func (s *surveyed) node(n *loop.Node) {
 		}
 	}
 	s.models(n)
+}
+
+// asksPeople tells whether people decide as a rule, not only after a failure.
+func asksPeople(n *loop.Node) bool {
+	return n.Approval != nil && n.Approval.Declared ||
+		n.Action != nil && n.Action.Stage == charter.StageApproval ||
+		slices.ContainsFunc(n.Routes, func(r loop.RouteRule) bool { return r.Ask != "" })
 }
 
 // parallel counts steps that run side by side without a block that says so.
@@ -180,7 +187,7 @@ func (s *surveyed) parallel(p *loop.Plan) {
 // models says of each worker of a step whether it needs a model.
 func (s *surveyed) models(n *loop.Node) {
 	add := func(path string, w *loop.Worker) {
-		if w == nil {
+		if w == nil || slices.ContainsFunc(s.advice, func(a StepAdvice) bool { return a.ID == path && a.Worker == w.Charter.Worker }) {
 			return
 		}
 		one := StepAdvice{ID: path, Worker: w.Charter.Worker, Model: w.Charter.Kind == charter.KindAgent}
