@@ -40,7 +40,7 @@ func (c *checker) review(n *Node, after extras) {
 			c.fits(v.Input, compiled.Input.Type(), w.Input, w.Charter.Worker)
 		}
 	}
-	compiled.Pass = c.verdictRule(p, v, after.with("verdict", verdict), w)
+	compiled.Pass = c.verdictRule(p, v, after.with("verdict", verdict))
 	n.Review = compiled
 	if n.Action != nil {
 		c.fault(n.Step.Source.Key("review"), "E249", "A review looks at work that is done, and an action cannot be taken back. Review the step that prepares it.")
@@ -57,16 +57,8 @@ func (c *checker) review(n *Node, after extras) {
 	}
 }
 
-func (c *checker) verdictRule(p place, v *Review, names extras, w *Worker) *Rule {
-	before := len(c.problems)
+func (c *checker) verdictRule(p place, v *Review, names extras) *Rule {
 	pass := c.rule(p, v.Pass, names)
-	if w != nil {
-		for i := before; i < len(c.problems); i++ {
-			if c.problems[i].Code == "E117" && c.problems[i].See == "" {
-				c.problems[i].See = w.Charter.Output.Path
-			}
-		}
-	}
 	if pass != nil && !pass.Uses.Verdict {
 		c.fault(v.Pass.Node, "E250", "This rule does not look at `verdict`, the reviewer's output, so the review decides nothing.")
 	}

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -47,36 +48,54 @@ func (c *checker) possessor(p place, of string) string {
 	if c.work != nil && !deeper {
 		return c.work.Worker + "'s " + of
 	}
-	n := c.producer(p, root)
-	if n == nil || n.Worker == nil {
+	w := c.producer(p, root)
+	if w == nil || c.isItem(p, root) {
 		return of
 	}
-	subject := n.Worker.Charter.Worker + "'s output"
+	subject := w.Charter.Worker + "'s output"
 	if deeper {
 		return subject + ", in " + rest + ","
 	}
 	return subject
 }
 
-func (c *checker) producer(p place, root string) *Node {
+// producer is the worker whose output a name stands for or is a part of; nil
+// where it is none's.
+func (c *checker) producer(p place, root string) *Worker {
 	root, _, _ = strings.Cut(root, "[")
-	if root == "output" && p.node != nil {
-		return p.node
+	if p.node != nil && root == "output" {
+		return p.node.Worker
 	}
-	return byName(c.visibleSteps(p), root)
+	if p.node != nil && root == "verdict" && p.node.Step != nil && p.node.Step.Review != nil {
+		return c.around.Workers[p.node.Step.Review.Worker]
+	}
+	for _, block := range visibleItems(p) {
+		if block.Step.Each.As == root && block.Each.List != nil && len(block.Each.List.Uses.Outputs) == 1 {
+			return block.Each.List.Uses.Outputs[0].Worker
+		}
+	}
+	if n := byName(c.visibleSteps(p), root); n != nil {
+		return n.Worker
+	}
+	return nil
 }
 
-// schemaOf is the file of the schema that says which fields there are.
+// isItem tells whether a name is that of an item.
+func (c *checker) isItem(p place, root string) bool {
+	return slices.ContainsFunc(visibleItems(p), func(block *Node) bool { return block.Step.Each.As == root })
+}
+
+// schemaOf is the file of the schema that says which fields there are; "" for one in place.
 func (c *checker) schemaOf(p place, of string) string {
 	root, _, _ := strings.Cut(of, ".")
 	root, _, _ = strings.Cut(root, "[")
 	if c.work != nil {
 		return map[string]string{"input": c.work.Input.Path, "output": c.work.Output.Path}[root]
 	}
-	if n := c.producer(p, root); n != nil && n.Worker != nil {
-		return n.Worker.Charter.Output.Path
+	if w := c.producer(p, root); w != nil {
+		return w.Charter.Output.Path
 	}
-	if root == "input" && c.loop != nil {
+	if root == "input" {
 		return c.loop.Input.Path
 	}
 	return ""
