@@ -1,13 +1,16 @@
 package crashtest
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,15 +18,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/outerloop-dev/outerloop/pkg/coordinator"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator/record"
 	"github.com/outerloop-dev/outerloop/pkg/local"
 	"github.com/outerloop-dev/outerloop/pkg/store"
 )
 
 var (
-	kills = flag.Int("kills", 20, "how often TestKill kills the program")
-	seed  = flag.Uint64("seed", 0, "the random moments of TestKill; 0: new ones")
+	kills = flag.Int("kills", 20, "how often each test kills the program")
+	seed  = flag.Uint64("seed", 0, "the random moments of the kills; 0: new ones")
 )
 
 // killsPerRun keeps below the crashes that a step survives (three): a step that
@@ -34,56 +36,151 @@ const killsPerRun = 3
 // write, and starts it again by the same command until it ends: the final store
 // and the outbox are those of an undisturbed run (R37, R46).
 func TestKill(t *testing.T) {
-	if testing.Short() {
-		t.Skip("kills take a while")
+	p := newProgram(t, "./cmd/outerloop")
+	p.loop, p.parts = "crm-followup", map[string]string{".": root}
+	p.script = func(do command) {
+		do(waitingForPeople, "run", "crm-followup", "--input", "exports/crm.csv", "--as-of", "2026-11-30")
 	}
-	if *seed == 0 {
-		*seed = uint64(time.Now().UnixNano())
-	}
-	t.Logf("seed %d", *seed)
-	p := &program{T: t, binary: build(t), rng: rand.New(rand.NewPCG(*seed, 0)), begun: map[string]bool{}}
-	calm := p.project()
-	began := time.Now()
-	p.finish(calm)
-	p.length = time.Since(began)
-	want := p.outcome(calm)
-	if len(want.Mails) == 0 || len(want.Actions) != len(want.Mails) {
-		t.Fatalf("the undisturbed run sent %d mails by %d actions", len(want.Mails), len(want.Actions))
-	}
-	for p.killed < *kills {
-		dir := p.project()
-		for range min(killsPerRun, *kills-p.killed) {
-			if !p.kill(dir) {
-				break
-			}
-		}
-		p.finish(dir)
-		if diff := cmp.Diff(want, p.outcome(dir)); diff != "" {
-			t.Fatalf("after %d kills (undisturbed -, killed +):\n%s", p.killed, diff)
-		}
-	}
-	t.Logf("%d kills, %d of them between begin and settle of an action; an undisturbed run takes %s", p.killed, p.inside, p.length)
-	if p.inside == 0 {
-		t.Error("no kill fell between begin and settle: the test proves nothing about actions")
-	}
+	p.test()
 }
+
+// TestKillFanOut does the same with a loop whose branches fail and are tried
+// again, and whose mails people approve. It kills half as often: retries wait.
+func TestKillFanOut(t *testing.T) {
+	p := newProgram(t, "./internal/crashtest/program")
+	p.loop, p.kills = "fan-out", (*kills+1)/2
+	p.parts = map[string]string{".": "testdata/project", "functions/workers/mailer": filepath.Join(root, "functions/workers/mailer")}
+	p.script = func(do command) {
+		do(done, "compile")
+		do(waitingForPeople, "run", "fan-out", "--input", "input.json", "--as-of", "2026-11-30")
+		var asked []struct{ ID string }
+		p.ok(json.Unmarshal([]byte(do(done, "approvals", "-o", "json")), &asked))
+		for _, a := range asked {
+			// A decision that was recorded before the kill is final: 1.
+			do(done, "approve", a.ID, "--by", "me@example.com", "--reason", "it is right")
+		}
+		do(done, "run", "fan-out", "--input", "input.json", "--as-of", "2026-11-30")
+	}
+	p.test()
+}
+
+// Exit codes of the program.
+const (
+	done             = 0
+	late             = 1
+	waitingForPeople = 3
+)
+
+// command runs the program until it ends by itself, with the exit code that is
+// wanted, and gives what it printed. A decision that an earlier try recorded
+// may answer that it was late.
+type command func(code int, args ...string) (printed string)
 
 // program is the program under test.
 type program struct {
 	*testing.T
 	binary string
+	loop   string
+	// parts are the directories of the project, by where they are copied to.
+	parts  map[string]string
+	script func(do command)
 	rng    *rand.Rand
 	length time.Duration
+	// mails is how many an undisturbed run sends.
+	mails  int
+	kills  int
 	killed int
 	inside int
 	// begun are the actions that an earlier kill had interrupted.
 	begun map[string]bool
 }
 
-func build(t *testing.T) string {
+func newProgram(t *testing.T, source string) *program {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("kills take a while")
+	}
+	number := *seed
+	if number == 0 {
+		number = uint64(time.Now().UnixNano())
+	}
+	t.Logf("seed %d", number)
+	return &program{T: t, kills: *kills, binary: build(t, source), rng: rand.New(rand.NewPCG(number, 0)), begun: map[string]bool{}}
+}
+
+// test compares runs that are killed with one that is not.
+func (p *program) test() {
+	p.Helper()
+	calm := p.project()
+	began := time.Now()
+	p.script(p.calmly(calm))
+	p.length = time.Since(began)
+	want := p.outcome(calm)
+	if len(want.Mails) == 0 || len(want.Actions) != len(want.Mails) {
+		p.Fatalf("the undisturbed run sent %d mails by %d actions", len(want.Mails), len(want.Actions))
+	}
+	p.mails = len(want.Mails)
+	for p.killed < p.kills {
+		dir := p.project()
+		p.script(p.killing(dir, min(killsPerRun, p.kills-p.killed)))
+		if diff := cmp.Diff(want, p.outcome(dir)); diff != "" {
+			p.Fatalf("after %d kills (undisturbed -, killed +):\n%s", p.killed, diff)
+		}
+	}
+	p.Logf("%d kills, %d of them between begin and settle of an action; undisturbed it takes %s", p.killed, p.inside, p.length)
+	if p.inside == 0 {
+		p.Error("no kill fell between begin and settle: the test proves nothing about actions")
+	}
+}
+
+// calmly lets every command come to its end.
+func (p *program) calmly(dir string) command {
+	return func(code int, args ...string) string {
+		p.Helper()
+		try := p.try(dir, args, nil)
+		p.want(try, code, args)
+		return try.out.String()
+	}
+}
+
+// killing kills commands, so many times in all, and repeats them.
+func (p *program) killing(dir string, budget int) command {
+	return func(code int, args ...string) string {
+		p.Helper()
+		killed := false
+		for {
+			var moment func(<-chan struct{}) bool
+			if budget > 0 && (args[0] == "run" || args[0] == "approve") {
+				moment = p.moment(dir)
+			}
+			try := p.try(dir, args, moment)
+			if !try.killed {
+				if !killed || args[0] != "approve" || try.code != late {
+					p.want(try, code, args)
+				}
+				return try.out.String()
+			}
+			killed = true
+			budget--
+			p.killed++
+			if p.interrupted(dir) {
+				p.inside++
+			}
+		}
+	}
+}
+
+func (p *program) want(try *try, code int, args []string) {
+	p.Helper()
+	if try.code != code {
+		p.Fatalf("%s ended with %d, want %d:\n%s%s", args, try.code, code, &try.out, &try.err)
+	}
+}
+
+func build(t *testing.T, source string) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "outerloop")
-	cmd := exec.Command("go", "build", "-o", binary, "./cmd/outerloop")
+	cmd := exec.Command("go", "build", "-o", binary, source)
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("building the program: %v\n%s", err, out)
@@ -93,25 +190,39 @@ func build(t *testing.T) string {
 
 const root = "../.."
 
-// project is a fresh copy of the sample project, without any state.
+// project is a fresh copy of the project, without any state.
 func (p *program) project() string {
 	p.Helper()
 	dir := p.TempDir()
-	for _, part := range []string{"outerloop.yaml", "statemachines", "functions/workers", "exports"} {
-		from := filepath.Join(root, part)
-		info, err := os.Stat(from)
-		p.ok(err)
-		to := filepath.Join(dir, part)
-		p.ok(os.MkdirAll(filepath.Dir(to), 0o755))
-		if info.IsDir() {
-			p.ok(os.CopyFS(to, os.DirFS(from)))
+	for _, to := range slices.Sorted(maps.Keys(p.parts)) {
+		from := p.parts[to]
+		if to != "." {
+			p.ok(os.CopyFS(filepath.Join(dir, to), os.DirFS(from)))
 			continue
 		}
-		content, err := os.ReadFile(from)
-		p.ok(err)
-		p.ok(os.WriteFile(to, content, 0o644))
+		for _, part := range []string{"outerloop.yaml", "input.json", "statemachines", "functions/workers", "exports"} {
+			p.copy(filepath.Join(from, part), filepath.Join(dir, part))
+		}
 	}
 	return dir
+}
+
+// copy copies a file or a directory, if there is one.
+func (p *program) copy(from, to string) {
+	p.Helper()
+	info, err := os.Stat(from)
+	if errors.Is(err, os.ErrNotExist) {
+		return
+	}
+	p.ok(err)
+	p.ok(os.MkdirAll(filepath.Dir(to), 0o755))
+	if info.IsDir() {
+		p.ok(os.CopyFS(to, os.DirFS(from)))
+		return
+	}
+	content, err := os.ReadFile(from)
+	p.ok(err)
+	p.ok(os.WriteFile(to, content, 0o644))
 }
 
 func (p *program) ok(err error) {
@@ -121,90 +232,78 @@ func (p *program) ok(err error) {
 	}
 }
 
-func (p *program) command(dir string) (*exec.Cmd, *strings.Builder) {
-	cmd := exec.Command(p.binary, "run", "crm-followup", "--input", "exports/crm.csv", "--as-of", "2026-11-30")
-	cmd.Dir = dir
-	var said strings.Builder
-	cmd.Stdout, cmd.Stderr = &said, &said
-	return cmd, &said
+// try is one start of the program.
+type try struct {
+	out, err strings.Builder
+	killed   bool
+	code     int
 }
 
-// waitingForPeople is the exit code of a run that waits for a person.
-const waitingForPeople = 3
-
-// finish lets the command come to its end.
-func (p *program) finish(dir string) {
+// try starts the program and, at a moment, kills it; nil: never. When it ended
+// before or in that moment, it was not killed.
+func (p *program) try(dir string, args []string, moment func(ended <-chan struct{}) bool) *try {
 	p.Helper()
-	cmd, said := p.command(dir)
-	err := cmd.Run()
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != waitingForPeople {
-		p.Fatalf("the run ended with %v:\n%s", err, said)
-	}
-}
-
-// kill starts the command and kills it; false: it had come to its end before.
-func (p *program) kill(dir string) bool {
-	p.Helper()
-	cmd, said := p.command(dir)
-	moment := p.moment(dir)
+	t := &try{}
+	cmd := exec.Command(p.binary, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &t.out, &t.err
 	p.ok(cmd.Start())
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	if !moment(ended) {
-		return false
+	ended := make(chan struct{})
+	var err error
+	go func() {
+		err = cmd.Wait()
+		close(ended)
+	}()
+	if moment != nil && moment(ended) {
+		if err := cmd.Process.Signal(syscall.SIGKILL); !errors.Is(err, os.ErrProcessDone) {
+			p.ok(err)
+		}
 	}
-	err := cmd.Process.Signal(syscall.SIGKILL)
-	if errors.Is(err, os.ErrProcessDone) {
-		return false
+	<-ended
+	if strings.Contains(t.err.String(), "panic:") {
+		p.Fatalf("the program panicked:\n%s", &t.err)
+	}
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		t.code = exit.ExitCode()
+		t.killed = exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL
+		return t
 	}
 	p.ok(err)
-	var exit *exec.ExitError
-	if err := <-ended; !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
-		return false // it ended in the same moment
-	}
-	if strings.Contains(said.String(), "panic") {
-		p.Fatalf("the program panicked:\n%s", said)
-	}
-	p.killed++
-	if p.interrupted(dir) {
-		p.inside++
-	}
-	return true
+	return t
 }
 
 // moment picks when to kill: anywhere in the run, or, every other time, while
 // mails are written. It waits for that and answers whether the program still ran.
-func (p *program) moment(dir string) func(ended <-chan error) bool {
-	if p.rng.IntN(2) == 0 {
-		have := len(mails(dir))
-		more := 1 + p.rng.IntN(12)
-		return func(ended <-chan error) bool {
-			return p.until(ended, func() bool { return len(mails(dir)) >= have+more })
+func (p *program) moment(dir string) func(ended <-chan struct{}) bool {
+	have := len(mails(dir))
+	if left := p.mails - have; left > 0 && p.rng.IntN(2) == 0 {
+		wanted := have + 1 + p.rng.IntN(min(left, 12))
+		return func(ended <-chan struct{}) bool {
+			return p.until(ended, func() bool { return len(mails(dir)) >= wanted })
 		}
 	}
 	after := time.Duration(p.rng.Int64N(int64(p.length)))
-	return func(ended <-chan error) bool {
+	return func(ended <-chan struct{}) bool {
 		if !p.until(ended, func() bool { return written(dir) }) {
 			return false
 		}
 		select {
 		case <-time.After(after):
 			return true
-		case <-ended: //nolint:errcheck // how it ended is for the next start to show
+		case <-ended:
 			return false
 		}
 	}
 }
 
 // until looks again and again; false when the program ended before.
-func (p *program) until(ended <-chan error, happened func() bool) bool {
+func (p *program) until(ended <-chan struct{}, happened func() bool) bool {
 	tick := time.NewTicker(200 * time.Microsecond)
 	defer tick.Stop()
 	for !happened() {
 		select {
 		case <-tick.C:
-		case <-ended: //nolint:errcheck // how it ended is for the next start to show
+		case <-ended:
 			return false
 		}
 	}
@@ -240,7 +339,7 @@ func (p *program) interrupted(dir string) (found bool) {
 	}
 	p.ok(err)
 	defer r.Close()
-	page, err := r.Store().List(p.Context(), store.Query{Index: store.ByList, Part: record.ActionListPart("crm-followup"), Limit: 1000})
+	page, err := r.Store().List(p.Context(), store.Query{Index: store.ByList, Part: record.ActionListPart(p.loop), Limit: 1000})
 	p.ok(err)
 	for _, item := range page.Items {
 		a, err := record.DecodeAction(&item)
@@ -252,48 +351,3 @@ func (p *program) interrupted(dir string) (found bool) {
 	}
 	return found
 }
-
-// outcome is what must not depend on any crash.
-type outcome struct {
-	Runs      []string
-	Steps     []string
-	Actions   []string
-	Approvals []string
-	Mails     map[string]string
-}
-
-func (p *program) outcome(dir string) outcome {
-	p.Helper()
-	r, err := local.OpenReader(p.Context(), state(dir))
-	p.ok(err)
-	defer r.Close()
-	out := outcome{Mails: map[string]string{}}
-	runs, err := r.Coordinator().Runs(p.Context(), coordinator.RunsQuery{})
-	p.ok(err)
-	for _, run := range runs {
-		out.Runs = append(out.Runs, line(run.ID, string(run.Status), run.Reason))
-		shown, err := r.Coordinator().Show(p.Context(), run.ID)
-		p.ok(err)
-		for _, s := range shown.Steps {
-			out.Steps = append(out.Steps, line(s.Path, s.Worker, string(s.Status), string(s.Outcome), s.Reason))
-		}
-	}
-	actions, err := r.Coordinator().Actions(p.Context(), coordinator.ActionsQuery{})
-	p.ok(err)
-	for _, a := range actions {
-		out.Actions = append(out.Actions, line(a.ID, a.State, a.ProviderKey, a.PayloadHash, string(a.Result), a.Step))
-	}
-	approvals, err := r.Coordinator().Approvals(p.Context(), coordinator.ApprovalsQuery{})
-	p.ok(err)
-	for _, a := range approvals {
-		out.Approvals = append(out.Approvals, line(a.ID, a.Step, a.Ask, string(a.Content)))
-	}
-	for _, name := range mails(dir) {
-		content, err := os.ReadFile(name)
-		p.ok(err)
-		out.Mails[filepath.Base(name)] = string(content)
-	}
-	return sorted(out)
-}
-
-func line(fields ...string) string { return strings.Join(fields, " | ") }
