@@ -19,7 +19,7 @@ func (a *app) approvalsCommand() *cobra.Command {
 		Long: `Lists the open requests, oldest first: what is asked, why, of whom, until when, and
 the content that an approval lets through. Reading decides nothing.`,
 		Example: "  outerloop approvals\n  outerloop approvals -o json | jq -r '.[].id'",
-		Args:    runArg,
+		Args:    atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			list, err := readList(cmd.Context(), a, func(ctx context.Context, r reader) ([]coordinator.ApprovalView, error) {
 				return r.Approvals(ctx, coordinator.ApprovalsQuery{Run: first(args)})
@@ -46,7 +46,7 @@ func (a *app) exceptionsCommand() *cobra.Command {
 		Long: `Lists open exceptions: which step failed and why, what was tried, how things stand,
 which decision is needed and in which ways it can be resolved.`,
 		Example: "  outerloop exceptions\n  outerloop exceptions -o json",
-		Args:    runArg,
+		Args:    atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			list, err := readList(cmd.Context(), a, func(ctx context.Context, r reader) ([]coordinator.ExceptionView, error) {
 				return r.Exceptions(ctx, coordinator.ExceptionsQuery{Run: first(args)})

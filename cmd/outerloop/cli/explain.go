@@ -17,12 +17,7 @@ func (a *app) explainCommand() *cobra.Command {
 		Long: `Says what rule a code stands for, why it is one, and shows the mistake beside its
 remedy. Without a code it lists all of them.`,
 		Example: "  outerloop explain E117\n  outerloop explain            # every code\n  outerloop explain -o json",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return usage(fmt.Sprintf("explain takes one code; %q is too much", args[1]), "usage: "+cmd.UseLine())
-			}
-			return nil
-		},
+		Args:    atMostOne,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return a.listCodes()

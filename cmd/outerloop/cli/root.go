@@ -69,7 +69,7 @@ func (a *app) addCommands(root *cobra.Command) {
 			root.AddCommand(cmd)
 		}
 	}
-	add(groupDeclare, a.validateCommand(), a.compileCommand(), a.graphCommand(), a.schemaCommand(), a.explainCommand(), a.scheduleCommand(), a.aslCommand())
+	add(groupDeclare, a.validateCommand(), a.compileCommand(), a.schemaCommand(), a.explainCommand(), a.scheduleCommand(), a.aslCommand())
 	add(groupDeclare, a.analysisCommands()...)
 	add(groupRun, a.runCommand(), a.devCommand(), a.cancelCommand(), a.redriveCommand())
 	add(groupPeople, a.approvalsCommand(), a.approveCommand(), a.rejectCommand(), a.exceptionsCommand(), a.resolveCommand())
