@@ -406,3 +406,115 @@ func (w *signalWriter) Write(p []byte) (int, error) {
 	}
 	return len(p), nil
 }
+
+// A blocked run costs exit 1 and is one exception, which a person resolves
+// once; the run it closes has failed (R39).
+func TestExceptions(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.edit("statemachines/crm-followup.loop.yaml", "output.read == output.open", "output.read + 1 == output.open")
+	b.edit("statemachines/crm-followup.loop.yaml", "    on_failure: {then: halt}", "    on_failure: {retry: {any: 0, invalid_output: 0}, then: halt}")
+	b.want(0, "compile")
+	b.run(cli.ExitFailed).has(t, "blocked", "1 exception needs a decision", "Every row is accounted for.", "outerloop resolve ")
+	open := list(t, b.want(0, "exceptions", "-o", "json").out)
+	if len(open) != 1 {
+		t.Fatalf("%d exceptions", len(open))
+	}
+	id := open[0]["id"].(string)
+	demand(t, "exceptions", open[0], "id", "run", "step", "cause", "tried", "state", "needed", "ways")
+	b.want(cli.ExitUsage, "resolve", "0000", "close", "--by", "lead@acme.example", "--reason", "r").has(t, "no such exception")
+	b.want(0, "resolve", id[:6], "close", "--by", "lead@acme.example", "--reason", "export is wrong").has(t, "failed", "export is wrong")
+	b.want(cli.ExitFailed, "resolve", id, "retry", "--by", "lead@acme.example", "--reason", "r").has(t, "already decided: close by")
+	if left := list(t, b.want(0, "exceptions", "-o", "json").out); len(left) != 0 {
+		t.Errorf("%d exceptions are left", len(left))
+	}
+	b.run(cli.ExitFailed).has(t, "duplicate of", "failed")
+}
+
+func (b *bundle) edit(name, from, to string) {
+	b.t.Helper()
+	file := filepath.Join(b.dir, name)
+	content, err := os.ReadFile(file)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if !bytes.Contains(content, []byte(from)) {
+		b.t.Fatalf("%s does not hold %q", name, from)
+	}
+	if err := os.WriteFile(file, bytes.Replace(content, []byte(from), []byte(to), 1), 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// An edit is checked, and is what is sent; who edited cannot approve it alone.
+func TestApproveWithEdit(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.run(cli.ExitWaiting)
+	waiting := list(t, b.want(0, "approvals", "-o", "json").out)
+	i := slices.IndexFunc(waiting, func(d document) bool { return strings.HasSuffix(d["step"].(string), "/send") })
+	id, content := waiting[i]["id"].(string), waiting[i]["content"].(document)
+	content["subject"] = "A shorter subject"
+	edited, err := json.Marshal(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(b.dir, "mail.json"), edited, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(b.dir, "wrong.json"), []byte(`{"subject": 7}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	before := len(b.outbox())
+	b.want(cli.ExitUsage, "approve", id, "--edit", "wrong.json", "--by", "lead@acme.example", "--reason", "r").has(t, "edited content")
+	b.want(cli.ExitUsage, "approve", id, "--edit", "absent.json", "--by", "lead@acme.example", "--reason", "r").has(t, "no such file")
+	b.want(0, "approve", id, "--edit", "mail.json", "--by", "lead@acme.example", "--reason", "shorter")
+	for _, request := range list(t, b.want(0, "approvals", "-o", "json").out) {
+		if request["id"] == id { // the edit waits for a second person
+			b.want(0, "approve", id, "--by", "deputy@acme.example", "--reason", "agreed")
+		}
+	}
+	mails := b.outbox()
+	if len(mails) != before+1 || !slices.ContainsFunc(slices.Collect(maps.Values(mails)), func(m string) bool { return strings.Contains(m, "A shorter subject") }) {
+		t.Errorf("%d mails, %d before; the edited one must be among them", len(mails), before)
+	}
+}
+
+// Housekeeping: a backup is a state file of its own, doctor looks at everything,
+// prune keeps what was decided.
+func TestKeeping(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.want(cli.ExitUsage, "prune", "--before", "30d").has(t, "no state file")
+	b.want(cli.ExitUsage, "backup", "copy.db").has(t, "no state file")
+	b.want(0, "doctor").has(t, "no state file yet")
+	b.run(cli.ExitWaiting)
+	b.want(0, "backup", "copy.db")
+	b.want(cli.ExitUsage, "backup", "copy.db").has(t, "exists already")
+	if run := list(t, b.want(0, "runs", "--state", "copy.db", "-o", "json").out); len(run) != 1 || run[0]["id"] != b.newest() {
+		t.Errorf("the backup has %v", run)
+	}
+	b.want(0, "doctor").has(t, "whole", "fresh")
+	b.want(cli.ExitUsage, "prune", "--before", "soon").has(t, "not a date")
+	b.want(0, "prune", "--before", "30d").has(t, "0 executions deleted")
+	b.edit("statemachines/crm-followup.loop.yaml", "within: 20h", "within: 19h")
+	b.want(cli.ExitFailed, "doctor").has(t, "stale", "outerloop compile crm-followup")
+}
+
+// Schedules and graphs follow from the declaration.
+func TestLookAtTheDeclaration(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	fires := list(t, b.want(0, "schedule", "crm-followup", "--from", "2027-03-26", "-n", "3", "-o", "json").out)
+	var at []string
+	for _, fire := range fires {
+		at = append(at, fire["at"].(string))
+	}
+	want := []string{"2027-03-26T06:00:00Z", "2027-03-29T05:00:00Z", "2027-03-30T05:00:00Z"} // summer time begins on the 28th
+	if !slices.Equal(at, want) {
+		t.Errorf("fires at %v, want %v", at, want)
+	}
+	b.want(0, "graph", "crm-followup").has(t, "flowchart", "qualify")
+	b.want(0, "graph", "crm-followup", "--effective").has(t, "then: skip")
+	b.want(0, "schema", "loop").has(t, "$defs")
+}
