@@ -6,26 +6,49 @@ import (
 	"strings"
 	"time"
 
+	"github.com/outerloop-dev/outerloop/pkg/coordinator/record"
 	"github.com/outerloop-dev/outerloop/pkg/local/durable"
+	"github.com/outerloop-dev/outerloop/pkg/store"
 )
 
 // RunUntilIdle works until nothing more can move without a person, an event or
 // a time beyond the patience, and everything is durable. It answers what it
-// would wait for. Several callers share the work. Errors: the context's,
-// ErrClosed, and what stopped the engine: the state file is then to be opened anew.
+// would wait for. Where something is overdue, a decision of before a crash that
+// no machine was told, it lets the watch look once. Several callers share the
+// work. Errors: the context's, ErrClosed, and what stopped the engine: the
+// state file is then to be opened anew.
 func (e *Engine) RunUntilIdle(ctx context.Context) (Idle, error) {
-	for {
+	for looked := false; ; {
 		next, idle, err := e.step(ctx)
-		if err != nil {
+		switch {
+		case err != nil:
 			return Idle{}, err
-		}
-		if idle && (next.IsZero() || next.After(e.soon(e.patience()))) {
-			if err := e.store.Sync(ctx); err != nil {
+		case !idle:
+			continue
+		case !looked:
+			looked = true
+			overdue, err := e.overdue(ctx)
+			if err != nil {
 				return Idle{}, fmt.Errorf("running until idle: %w", err)
 			}
-			return Idle{Next: next}, nil
+			if overdue {
+				e.lookAround(ctx)
+				continue
+			}
 		}
+		if err := e.store.Sync(ctx); err != nil {
+			return Idle{}, fmt.Errorf("running until idle: %w", err)
+		}
+		return Idle{Next: next}, nil
 	}
+}
+
+// overdue tells whether the coordinator's watch has something to do: it looks
+// at all open runs, which is not worth it otherwise.
+func (e *Engine) overdue(ctx context.Context) (bool, error) {
+	now := store.TimeKey(e.soon(time.Millisecond))
+	page, err := e.store.List(ctx, store.Query{Index: store.ByDue, Part: record.DuePart, To: now, Limit: 1})
+	return len(page.Items) > 0, err
 }
 
 func (e *Engine) patience() time.Duration { return max(e.cfg.Patience, 0) }

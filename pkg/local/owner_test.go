@@ -1,6 +1,7 @@
 package local_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/outerloop-dev/outerloop"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator"
@@ -92,6 +94,43 @@ func errorsCross(t *testing.T, s *local.Session, run string) {
 	if _, err := s.Start(t.Context(), checked); !errors.Is(err, refused) {
 		t.Errorf("a failed check: %v", err)
 	}
+}
+
+// A visitor goes on when its owner goes away, as the owner.
+func TestAVisitorTakesOver(t *testing.T) {
+	t.Parallel()
+	inside := make(chan struct{})
+	first := config(t, &crew{before: func(ctx context.Context, name string, _ int) error {
+		if name == "queued" {
+			close(inside)
+			<-ctx.Done()
+		}
+		return nil
+	}})
+	first.Grace = time.Nanosecond
+	e := open(t, first)
+	second := first
+	second.Workers = (&crew{}).workers()
+	s, err := local.Join(t.Context(), second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	started, err := s.Start(t.Context(), request("chain", 1))
+	if err != nil || s.Owner() != nil {
+		t.Fatalf("started %+v, %v", started, err)
+	}
+	go func() {
+		<-inside
+		e.Close()
+	}()
+	if _, err := s.Drive(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if s.Owner() == nil {
+		t.Fatal("the visitor is still one")
+	}
+	wants(t, s.Owner().Coordinator(), started.Run, outerloop.StatusCompleted, `{"n":4}`)
 }
 
 func TestReadingMakesNothing(t *testing.T) {

@@ -67,6 +67,7 @@ var codes = map[string]error{
 	"not_possible":  coordinator.ErrNotPossible,
 	"conflict":      coordinator.ErrConflict,
 	"no_definition": coordinator.ErrNoDefinition,
+	"closed":        ErrClosed,
 }
 
 // remote wraps an error for the wire.

@@ -16,39 +16,48 @@ import (
 // Session is a writing command's way to a state file: as its owner, or as a
 // visitor of the owner. Everything it answers is durable. Use it from one goroutine.
 type Session struct {
-	owner    *Engine
-	conn     net.Conn
-	in       *json.Decoder
-	out      *json.Encoder
-	progress func(Progress)
+	cfg   Config
+	owner *Engine
+	conn  net.Conn
+	in    *json.Decoder
+	out   *json.Encoder
 }
 
 // joinFor is how long Join waits for an owner that is just coming or going.
 const joinFor = 10 * time.Second
 
 // Join becomes the owner of the state file, or a visitor where another process
-// owns it. A visitor's Progress is told while it drives. Close the session.
+// owns it. A visitor's Progress is told while it drives. When its owner goes
+// away, a visitor joins again, and may be the owner then; what it had asked for
+// is asked again where asking twice does no harm (not a decision). Close the session.
 func Join(ctx context.Context, cfg Config) (*Session, error) {
+	s := &Session{cfg: cfg}
+	return s, s.join(ctx)
+}
+
+func (s *Session) join(ctx context.Context) error {
 	deadline := time.Now().Add(joinFor)
 	for {
-		e, err := Open(ctx, cfg)
+		e, err := Open(ctx, s.cfg)
 		if err == nil {
-			return &Session{owner: e}, nil
+			s.owner = e
+			return nil
 		}
 		var owned *OwnedError
 		if !errors.As(err, &owned) {
-			return nil, err
+			return err
 		}
 		conn, dialErr := net.Dial("unix", owned.Owner.Socket)
 		if owned.Owner.Socket != "" && dialErr == nil {
-			return &Session{conn: conn, in: json.NewDecoder(conn), out: json.NewEncoder(conn), progress: cfg.Progress}, nil
+			s.conn, s.in, s.out = conn, json.NewDecoder(conn), json.NewEncoder(conn)
+			return nil
 		}
 		if time.Now().After(deadline) {
-			return nil, fmt.Errorf("%w, which does not answer", err)
+			return fmt.Errorf("%w, which does not answer", err)
 		}
 		select {
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return ctx.Err()
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
@@ -59,10 +68,13 @@ func (s *Session) Owner() *Engine { return s.owner }
 
 // Close leaves. An owner closes its engine.
 func (s *Session) Close() error {
-	if s.owner != nil {
+	switch {
+	case s.owner != nil:
 		return s.owner.Close()
+	case s.conn != nil:
+		return s.conn.Close()
 	}
-	return s.conn.Close()
+	return nil
 }
 
 // Start starts a run, or says which one there is. See coordinator.Start.
@@ -124,11 +136,13 @@ func do[Answer any](ctx context.Context, s *Session, op string, body any) (answe
 	if err != nil {
 		return answer, fmt.Errorf("encoding %s: %w", op, err)
 	}
-	var reply json.RawMessage
-	if s.owner != nil {
-		reply, err = s.owner.serveRequest(ctx, Request{Op: op, Body: raw})
-	} else {
-		reply, err = s.ask(ctx, Request{Op: op, Body: raw})
+	reply, err := s.request(ctx, Request{Op: op, Body: raw})
+	if errors.Is(err, errOwnerGone) && ctx.Err() == nil && op != OpDecide && op != OpResolve {
+		_ = s.conn.Close() // it is gone
+		if err := s.join(ctx); err != nil {
+			return answer, err
+		}
+		reply, err = s.request(ctx, Request{Op: op, Body: raw})
 	}
 	if err != nil {
 		return answer, err
@@ -139,25 +153,38 @@ func do[Answer any](ctx context.Context, s *Session, op string, body any) (answe
 	return answer, nil
 }
 
+// errOwnerGone says that the owner went away before it answered.
+var errOwnerGone = errors.New("the owner of the state file went away")
+
+func (s *Session) request(ctx context.Context, req Request) (json.RawMessage, error) {
+	if s.owner != nil {
+		return s.owner.serveRequest(ctx, req)
+	}
+	return s.ask(ctx, req)
+}
+
 // ask sends a request and shows progress until it is done.
 func (s *Session) ask(ctx context.Context, req Request) (json.RawMessage, error) {
 	stop := context.AfterFunc(ctx, func() { _ = s.conn.Close() })
 	defer stop()
 	if err := s.out.Encode(req); err != nil {
-		return nil, fmt.Errorf("asking the owner to %s: %w", req.Op, errors.Join(ctx.Err(), err))
+		return nil, fmt.Errorf("%w: asking it to %s: %w", errOwnerGone, req.Op, errors.Join(ctx.Err(), err))
 	}
 	for {
 		var reply Reply
 		if err := s.in.Decode(&reply); err != nil {
-			return nil, fmt.Errorf("the owner went away during %s: %w", req.Op, errors.Join(ctx.Err(), err))
+			return nil, fmt.Errorf("%w during %s: %w", errOwnerGone, req.Op, errors.Join(ctx.Err(), err))
 		}
-		switch {
-		case reply.Progress != nil && s.progress != nil:
-			s.progress(*reply.Progress)
-		case reply.Done && reply.Error != nil:
-			return nil, reply.Error
-		case reply.Done:
+		switch failed := reply.Error; {
+		case reply.Progress != nil && s.cfg.Progress != nil:
+			s.cfg.Progress(*reply.Progress)
+		case !reply.Done:
+		case failed == nil:
 			return reply.Body, nil
+		case errors.Is(failed, ErrClosed):
+			return nil, fmt.Errorf("%w during %s: %w", errOwnerGone, req.Op, failed)
+		default:
+			return nil, failed
 		}
 	}
 }
