@@ -220,6 +220,15 @@ type Pipeline interface {
 	Sync(ctx context.Context) error
 }
 
+// Scanner is what a store offers beside Store that can walk through all it
+// holds: for moving its content elsewhere.
+type Scanner interface {
+	// Scan answers up to limit items (1 to 1,000) that follow a key in the order
+	// of partition and sort key; the zero key begins. An answer of large bodies
+	// may be shorter; an empty one is the end.
+	Scan(ctx context.Context, after Key, limit int) ([]Item, error)
+}
+
 // Errors to branch on.
 var (
 	ErrThrottled      = errors.New("store is throttled")

@@ -194,6 +194,17 @@ func ValidateKeys(keys []Key) error {
 	return nil
 }
 
+// ValidateScan checks the arguments of a Scan.
+func ValidateScan(after Key, limit int) error {
+	if limit < 1 || limit > MaxPage {
+		return fmt.Errorf("%w: a scan answers 1 to %d items, not %d", ErrInvalid, MaxPage, limit)
+	}
+	if after == (Key{}) {
+		return nil
+	}
+	return validateKey("key", after.Part, after.Sort)
+}
+
 // CheckSize refuses an item over 400 KB as it would be stored, with ErrTooLarge.
 func CheckSize(item Item) error {
 	if size := ItemSize(item); size > maxItem {

@@ -58,6 +58,7 @@ type Store struct {
 var (
 	_ store.Pipeline = (*Store)(nil)
 	_ store.Blobs    = (*Store)(nil)
+	_ store.Scanner  = (*Store)(nil)
 )
 
 // Stats counts since the store was opened.

@@ -87,6 +87,39 @@ func (s *Store) List(ctx context.Context, q store.Query) (store.Page, error) {
 	return page, nil
 }
 
+// Scan walks through all items, as of each call.
+func (s *Store) Scan(ctx context.Context, after store.Key, limit int) ([]store.Item, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := store.ValidateScan(after, limit); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed != nil {
+		return nil, s.failed
+	}
+	var items []store.Item
+	bytes := 0
+	err := s.db.query("SELECT "+columns+" FROM item WHERE (part, sort) > (?, ?) ORDER BY part, sort LIMIT ?", func(row []driver.Value) error {
+		if bytes > store.PageBytes {
+			return errStop
+		}
+		_, item, err := decode(row)
+		if err != nil {
+			return err
+		}
+		bytes += len(item.Body)
+		items = append(items, *item)
+		return nil
+	}, after.Part, after.Sort, int64(limit))
+	if err != nil {
+		return nil, fmt.Errorf("scanning after %s/%s: %w", after.Part, after.Sort, err)
+	}
+	return items, nil
+}
+
 func position(index store.Index, item *store.Item) string {
 	switch {
 	case index == store.ByList && item.List != nil:

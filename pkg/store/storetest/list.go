@@ -18,6 +18,7 @@ var listTests = map[string]func(*testing.T, bench){
 	"list/large bodies":                        testLargePages,
 	"list/queries that make no sense":          testBadQueries,
 	"list/pages go on after changes":           testPagingChanges,
+	"list/a scan walks through everything":     testScan,
 }
 
 // all follows the pages of a query to the end, with a bound on their size.
@@ -239,4 +240,44 @@ func testPagingChanges(t *testing.T, b bench) {
 	b.write(t, store.Remove(first.Items[1].Key, 0), store.Create(b.item("P", "01", nil)), store.Create(b.item("P", "05", nil)))
 	q.After = first.Next
 	b.sorts(t, q, "04", "05", "06", "08", "10")
+}
+
+func testScan(t *testing.T, b bench) {
+	scanner, ok := b.Store.(store.Scanner)
+	if !ok {
+		t.Skip("this store does not scan")
+	}
+	var want []store.Key
+	for _, part := range []string{"A", "B", "ä"} {
+		for _, sort := range []string{"1", "2", "日"} {
+			item := b.item(part, sort, map[string]int64{"n": 1})
+			b.write(t, store.Create(item))
+			want = append(want, item.Key)
+		}
+	}
+	for _, limit := range []int{1, 2, 9, 1000} {
+		var got []store.Key
+		for after := (store.Key{}); ; {
+			items, err := scanner.Scan(t.Context(), after, limit)
+			if err != nil || len(items) > limit {
+				t.Fatalf("scanning: %d items, %v", len(items), err)
+			}
+			if len(items) == 0 {
+				break
+			}
+			for _, item := range items {
+				if after = item.Key; strings.HasSuffix(item.Part, b.space) {
+					got = append(got, item.Key)
+				}
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("scanned %v, want %v", got, want)
+		}
+	}
+	for _, limit := range []int{0, 1001} {
+		if _, err := scanner.Scan(t.Context(), store.Key{}, limit); !errors.Is(err, store.ErrInvalid) {
+			t.Errorf("scanning %d: %v", limit, err)
+		}
+	}
 }

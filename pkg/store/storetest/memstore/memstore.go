@@ -38,6 +38,7 @@ type change struct {
 var (
 	_ store.Pipeline = (*Store)(nil)
 	_ store.Blobs    = (*Store)(nil)
+	_ store.Scanner  = (*Store)(nil)
 )
 
 // New makes an empty store.

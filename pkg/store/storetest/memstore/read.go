@@ -3,6 +3,7 @@ package memstore
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/outerloop-dev/outerloop/pkg/store"
@@ -48,6 +49,26 @@ func (s *Store) List(ctx context.Context, q store.Query) (store.Page, error) {
 		bytes += len(row.Body)
 	}
 	return page, nil
+}
+
+// Scan walks through all items, as of each call.
+func (s *Store) Scan(ctx context.Context, after store.Key, limit int) ([]store.Item, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := store.ValidateScan(after, limit); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	keys := slices.SortedFunc(maps.Keys(s.now.items), compareKeys)
+	var items []store.Item
+	for _, key := range keys {
+		if compareKeys(key, after) > 0 && len(items) < limit {
+			items = append(items, *given(s.now.items[key]))
+		}
+	}
+	return items, nil
 }
 
 // rows gives what follows the place after which the page begins, in order.
