@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/outerloop-dev/outerloop/pkg/loop"
+	"github.com/outerloop-dev/outerloop/pkg/revision"
 )
 
 // finishState is the last state of every machine.
@@ -24,7 +25,7 @@ func Compile(def *loop.Definition) ([]byte, error) {
 	if def.Body.Plan != nil {
 		start = states.first(def.Body.Plan)
 	}
-	comment := fmt.Sprintf("%s, version %d: %s", def.Loop.Name, def.Loop.Version, def.Loop.Objective)
+	comment := fmt.Sprintf("%s, version %d: %s %s", def.Loop.Name, def.Loop.Version, def.Loop.Objective, revision.Comment(revision.Stamps(def)))
 	return text(append(object{{"Comment", comment}}, states.block(start)...))
 }
 

@@ -24,15 +24,15 @@ func (s *surveyed) variability() Factor {
 	case n == 0:
 		f.Why = "every run goes the same way, without a model"
 	case n <= 2:
-		f.Score, f.Why = 1, fmt.Sprintf("%d decisions and %d agents", len(s.decisions), len(s.agents))
+		f.Score, f.Why = 1, many(len(s.decisions), "decision")+" and "+many(len(s.agents), "agent")
 	default:
-		f.Score, f.Why = 2, fmt.Sprintf("%d decisions and %d agents", len(s.decisions), len(s.agents))
+		f.Score, f.Why = 2, many(len(s.decisions), "decision")+" and "+many(len(s.agents), "agent")
 	}
 	return f
 }
 
 func (s *surveyed) specialisation() Factor {
-	f := Factor{ID: "specialisation", Why: fmt.Sprintf("%d workers with charters of their own", len(s.workers))}
+	f := Factor{ID: "specialisation", Why: many(len(s.workers), "worker") + ", each with a charter of its own"}
 	switch n := len(s.workers); {
 	case n > 5:
 		f.Score = 2
@@ -77,4 +77,12 @@ func (s *surveyed) errorCost() Factor {
 		f.Score, f.Why = 1, fmt.Sprintf("cleaning up after a failure takes %.0f minutes", s.def.Loop.Baseline.Cleanup)
 	}
 	return f
+}
+
+// many writes "1 agent", "3 agents".
+func many(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
 }

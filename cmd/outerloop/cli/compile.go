@@ -91,6 +91,9 @@ func (a *app) compileLoop(p opened, name string, check bool) (compiled, error) {
 		done.Status = "stale"
 		return done, nil
 	}
+	if changed := p.versions(name); changed.Err() != nil {
+		return done, &exit{code: ExitUsage, err: changed}
+	}
 	done.Status = "written"
 	return done, writeWhole(path, machine)
 }

@@ -37,6 +37,7 @@ func (a *app) validate(paths []string, strict bool) error {
 	if err != nil {
 		return err
 	}
+	p.problems = append(p.problems, p.versions(p.Names()...)...).Sorted()
 	problems, err := a.within(p, paths)
 	if err != nil {
 		return err
