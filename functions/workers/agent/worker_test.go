@@ -252,3 +252,37 @@ func TestNewNeedsAModelAndItsPrice(t *testing.T) {
 		t.Errorf("%s %d, %v", w.Name(), w.Contract(), err)
 	}
 }
+
+// Two versions of a prompt are compared on one recorded task, without acting.
+func TestTryComparesPrompts(t *testing.T) {
+	t.Parallel()
+	model := scripted.Func(func(_ context.Context, req llm.Request) (llm.Answer, error) {
+		a := said(answer)
+		if strings.Contains(req.System, "Be brief.") {
+			a.Usage.Output = 10
+		}
+		if len(req.Messages) == 1 {
+			a.Stop, a.Calls = llm.StopTools, []llm.ToolCall{{ID: "1", Name: "order-lookup", Input: `{"order": "A-7"}`}}
+		}
+		return a, nil
+	})
+	costs := map[string]int64{}
+	for name, text := range map[string]string{"pinned": "", "new": "Answer ${input.mail} about ${input.order}. Be brief."} {
+		tried, err := agent.Try(t.Context(), agent.Options{Model: model, Price: price, Prompt: text}, *task(), nil)
+		if err != nil || tried.Result == nil {
+			t.Fatalf("%s: %+v, %v", name, tried.Failure, err)
+		}
+		costs[name] = tried.Result.Cost
+		if said := strings.Join(tried.Result.Decisions, "\n"); !strings.Contains(said, "Called order-lookup: refused: This is a trial") {
+			t.Errorf("%s: a tool was called:\n%s", name, said)
+		}
+	}
+	if costs["pinned"] != 3600 || costs["new"] != 2700 {
+		t.Errorf("costs %v", costs)
+	}
+	broken := *task()
+	broken.Budget = 0
+	if tried, err := agent.Try(t.Context(), agent.Options{Model: model, Price: price}, broken, nil); err != nil || tried.Failure == nil {
+		t.Errorf("a trial without money: %+v, %v", tried, err)
+	}
+}
