@@ -24,9 +24,10 @@ var (
 	ErrNotStore = errors.New("file is not an outerloop store")
 	// ErrBusy says that another process holds the file for writing.
 	ErrBusy = errors.New("store is in use by another process")
-	// ErrBroken says that an earlier commit failed: the store went back to the
-	// last durable state and takes no more work. It wraps the cause. Open the
-	// store again.
+	// ErrBroken says that a commit failed: the store went back to the last
+	// durable state and takes no more work. It wraps the cause. Open the store
+	// again. Writes that waited for that commit are lost, save that a disk which
+	// failed in its very last step may have kept them.
 	ErrBroken = errors.New("store has stopped after a failed commit")
 	// ErrClosed says that the store was closed.
 	ErrClosed = errors.New("store is closed")
