@@ -13,6 +13,7 @@ import (
 	"github.com/outerloop-dev/outerloop/pkg/loop"
 	"github.com/outerloop-dev/outerloop/pkg/problem"
 	"github.com/outerloop-dev/outerloop/pkg/project"
+	"github.com/outerloop-dev/outerloop/pkg/registry"
 	"github.com/outerloop-dev/outerloop/pkg/schema"
 	"github.com/outerloop-dev/outerloop/pkg/worker"
 )
@@ -123,29 +124,60 @@ func (o opened) localLoops() ([]local.Loop, error) {
 
 // localWorkers give every worker of the program the connections that its charter names.
 func (o opened) localWorkers(workers []Worker, stateDir string) []local.Worker {
-	outboxes := 0
-	for _, c := range o.Registry.Connections {
-		if c.Kind == "outbox" {
-			outboxes++
-		}
-	}
 	out := make([]local.Worker, 0, len(workers))
 	for _, code := range workers {
 		w := local.Worker{Code: code, Connections: map[string]worker.Connection{}}
 		if checked := o.Workers[code.Name()]; checked != nil {
 			for _, tool := range checked.Charter.Tools {
 				if c, ok := o.Registry.Connection(tool.Connection); ok {
-					conn := worker.Connection{Name: c.Name, Kind: c.Kind, Settings: map[string]string{"url": c.URL, "from": c.From}}
-					if c.Kind == "outbox" {
-						conn.Settings["dir"] = outboxDir(stateDir, c.Name, outboxes)
-					}
-					w.Connections[c.Name] = conn
+					w.Connections[c.Name] = o.connection(c, stateDir)
 				}
 			}
 		}
 		out = append(out, w)
 	}
 	return out
+}
+
+// The kinds of connections that are directories of this machine.
+const (
+	kindOutbox = "outbox"
+	// kindFiles is a directory of the project where the connection has a url,
+	// else a directory beside the state file.
+	kindFiles = "files"
+)
+
+// connection is a declared connection as workers on this machine get it.
+func (o opened) connection(c registry.Connection, stateDir string) worker.Connection {
+	conn := worker.Connection{Name: c.Name, Kind: c.Kind, Settings: map[string]string{"url": c.URL, "from": c.From}}
+	switch {
+	case c.Kind == kindOutbox:
+		outboxes := 0
+		for _, other := range o.Registry.Connections {
+			if other.Kind == kindOutbox {
+				outboxes++
+			}
+		}
+		conn.Settings["dir"] = outboxDir(stateDir, c.Name, outboxes)
+	case c.Kind == kindFiles && c.URL != "":
+		conn.Settings["dir"] = filepath.Join(o.root, filepath.FromSlash(c.URL))
+	case c.Kind == kindFiles:
+		conn.Settings["dir"] = filepath.Join(stateDir, c.Name)
+	}
+	return conn
+}
+
+// withCrew is the program's workers and those that it makes of the project's
+// charters. One that cannot be made is told as a warning: other loops run.
+func (a *app) withCrew(o opened) []Worker {
+	if a.Crew == nil {
+		return a.Workers
+	}
+	crew, err := a.Crew(o.Project, o.root)
+	if err != nil {
+		fmt.Fprintf(a.Err, "warning: %s\n", plainLines(err.Error()))
+	}
+	return append(slices.Clone(a.Workers), crew...)
 }
 
 // outboxDir is a connection's outbox: beside the state file, one directory of

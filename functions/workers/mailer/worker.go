@@ -9,12 +9,10 @@ package mailer
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"net/mail"
 
+	"github.com/outerloop-dev/outerloop/functions/workers/internal/folder"
 	"github.com/outerloop-dev/outerloop/pkg/worker"
 )
 
@@ -57,7 +55,7 @@ func send(ctx context.Context, t worker.Task[Input]) (worker.Result[Output], err
 			return nil, worker.NotDone(worker.MissingInput("writing the mail: %w", err))
 		}
 		if err := box.put(letter); err != nil {
-			if errors.Is(err, errNotPut) {
+			if errors.Is(err, folder.ErrNotPut) {
 				return nil, worker.NotDone(worker.Transient("%w", err))
 			}
 			return nil, worker.Transient("%w", err)
@@ -116,14 +114,3 @@ func open(c worker.Connection, err error) (outbox, error) {
 	}
 	return outbox{dir: dir, from: from}, nil
 }
-
-// key is a provider key in a form that file names and Message-IDs may hold.
-func key(providerKey string) string {
-	sum := sha256.Sum256([]byte(providerKey))
-	return hex.EncodeToString(sum[:16])
-}
-
-// errNotPut says that the outbox certainly does not hold the mail.
-var errNotPut = errors.New("the outbox did not take the mail")
-
-func notPut(err error) error { return fmt.Errorf("%w: %w", errNotPut, err) }
