@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -162,7 +163,12 @@ func (q *call) beginCall(ctx context.Context, s *record.Step, a *record.Action, 
 	if quota != nil {
 		ops = append(ops, *quota)
 	}
-	if err := q.c.write(ctx, append(ops, a.Put())...); err != nil {
+	err = q.c.write(ctx, append(ops, a.Put())...)
+	var lost *store.ConditionError
+	if s.Resource != "" && errors.As(err, &lost) && lost.Key == record.LeaseKey(s.Resource) {
+		return refused(outerloop.ClassTransient, "%s was taken over by another step", s.Resource), nil
+	}
+	if err != nil {
 		return gate.BeginAnswer{}, err
 	}
 	b.answer.Claim, b.answer.Until = gate.ClaimGo, until.UTC()

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/outerloop-dev/outerloop"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator"
+	"github.com/outerloop-dev/outerloop/pkg/coordinator/protocol"
+	"github.com/outerloop-dev/outerloop/pkg/coordinator/record"
 	"github.com/outerloop-dev/outerloop/pkg/gate"
 )
 
@@ -154,4 +157,17 @@ func steps(view coordinator.ShowView) map[string]coordinator.StepView {
 		out[s.Path] = s
 	}
 	return out
+}
+
+// settledItem are the records of an item of eachLoop that went well.
+func settledItem(run string, i int) []*record.Step {
+	at := record.Address("deals").Item(i)
+	done := func(name string, output string) *record.Step {
+		s := &record.Step{Run: run, Address: at.Join(name), Path: "deals/" + name, Name: name, Visit: 1, Gen: 1, Output: record.Payload(json.RawMessage(output))}
+		protocol.Settle(s, outerloop.OutcomeCompleted, time.Unix(0, 0), gate.Note{})
+		return s
+	}
+	return []*record.Step{
+		done("draft", `{"text":"a text"}`), done("draft.review", `{"faults":[]}`), done("send", `{"id":"sent"}`),
+	}
 }
