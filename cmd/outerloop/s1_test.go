@@ -414,6 +414,8 @@ func TestExceptions(t *testing.T) {
 	b := setup(t)
 	b.edit("statemachines/crm-followup.loop.yaml", "output.read == output.open", "output.read + 1 == output.open")
 	b.edit("statemachines/crm-followup.loop.yaml", "    on_failure: {then: halt}", "    on_failure: {retry: {any: 0, invalid_output: 0}, then: halt}")
+	b.want(cli.ExitUsage, "compile").has(t, "E260", "Write version 2") // what version 1 means is fixed
+	b.edit("statemachines/crm-followup.loop.yaml", "version: 1", "version: 2")
 	b.want(0, "compile")
 	b.run(cli.ExitFailed).has(t, "blocked", "1 exception needs a decision", "Every row is accounted for.", "outerloop resolve ")
 	open := list(t, b.want(0, "exceptions", "-o", "json").out)

@@ -44,8 +44,7 @@ files, only the paths are). Comments, the order of keys, alert, baseline, score 
 are wording, which needs no new version.
 
 Exit code 0 when no version has to rise, 1 when one must.`,
-		Example: `  git show HEAD:statemachines/crm-followup.loop.yaml > /tmp/old.yaml
-  outerloop diff /tmp/old.yaml statemachines/crm-followup.loop.yaml
+		Example: `  outerloop diff old.loop.yaml statemachines/crm-followup.loop.yaml   # git show HEAD:FILE > old.loop.yaml
   outerloop diff ../main . -o json       # two checkouts of a project`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
