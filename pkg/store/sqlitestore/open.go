@@ -208,7 +208,8 @@ func unwritable(what string, err error) error {
 }
 
 // OpenReadOnly opens an existing store for reading, also beside a writer in
-// another process. Nothing is created or changed; writes answer
+// another process. It changes nothing in the store and creates none, though
+// SQLite's -wal and -shm files may appear beside it; writes answer
 // store.ErrReadOnly. Errors: fs.ErrNotExist, store.ErrCorrupt, ErrNewer, ErrNotStore.
 func OpenReadOnly(path string) (*Store, error) {
 	s, err := openReadOnly(path)
@@ -223,7 +224,7 @@ func openReadOnly(path string) (*Store, error) {
 		return nil, err
 	}
 	db, err := dialReadOnly(path, readOnlyParams)
-	if (errors.Is(err, store.ErrReadOnly) || errors.Is(err, fs.ErrPermission)) && absent(path+"-wal") {
+	if (errors.Is(err, store.ErrReadOnly) || errors.Is(err, fs.ErrPermission)) && noLog(path) {
 		// SQLite wants to put its shared memory beside the file and cannot.
 		// Without a log there is no writer either, and the file is all there is.
 		db, err = dialReadOnly(path, url.Values{"mode": {"ro"}, "immutable": {"1"}})
@@ -268,9 +269,9 @@ func readable(db *conn) error {
 	return nil
 }
 
-func absent(path string) bool {
-	_, err := os.Stat(path)
-	return errors.Is(err, fs.ErrNotExist)
+func noLog(path string) bool {
+	log, err := os.Stat(path + "-wal")
+	return errors.Is(err, fs.ErrNotExist) || err == nil && log.Size() == 0
 }
 
 // Close commits what was applied and closes the file. Errors: what the last

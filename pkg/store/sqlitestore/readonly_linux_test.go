@@ -42,13 +42,23 @@ func public(t *testing.T, file, dir os.FileMode) string {
 	return path
 }
 
+func withEmptyLog(t *testing.T) string {
+	t.Helper()
+	path := public(t, 0o444, 0o755)
+	if err := errors.Join(os.WriteFile(path+"-wal", nil, 0o444), os.Chmod(filepath.Dir(path), 0o555)); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // TestReadOnlyPlaces: writing is refused with a word of its own, reading works.
 func TestReadOnlyPlaces(t *testing.T) {
 	t.Parallel()
 	for name, path := range map[string]string{
-		"file":      public(t, 0o444, 0o777),
-		"directory": public(t, 0o666, 0o555),
-		"both":      public(t, 0o444, 0o555),
+		"file":                               public(t, 0o444, 0o777),
+		"directory":                          public(t, 0o666, 0o555),
+		"both":                               public(t, 0o444, 0o555),
+		"all, with an empty log left behind": withEmptyLog(t),
 	} {
 		before := hashOf(t, path)
 		asNobody(t, func() {
