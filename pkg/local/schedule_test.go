@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,9 +15,10 @@ import (
 )
 
 // still is a clock that is moved by hand; what waits for it waits for good.
-type still struct{ now time.Time }
+type still struct{ now atomic.Int64 }
 
-func (c *still) Now() time.Time                       { return c.now }
+func (c *still) Now() time.Time                       { return time.Unix(0, c.now.Load()).UTC() }
+func (c *still) set(now time.Time)                    { c.now.Store(now.UnixNano()) }
 func (c *still) After(time.Duration) <-chan time.Time { return make(chan time.Time) }
 
 // timetable is an engine with one schedule, at 07:00 in Berlin, catch_up last.
@@ -44,7 +46,8 @@ func newTimetable(t *testing.T) *timetable {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tt := &timetable{T: t, clock: &still{time.Date(2026, 11, 30, 5, 0, 0, 0, time.UTC)}}
+	tt := &timetable{T: t, clock: &still{}}
+	tt.clock.set(time.Date(2026, 11, 30, 5, 0, 0, 0, time.UTC))
 	tt.cfg = Config{
 		State: filepath.Join(t.TempDir(), "state.db"), Clock: tt.clock, Grace: time.Nanosecond,
 		Loops: []Loop{{Definition: def, Bundle: bundle, Machine: machine}},
@@ -70,9 +73,9 @@ func (tt *timetable) open() {
 // at moves the clock and fires; it answers what was fired and what comes next.
 func (tt *timetable) at(now string, want ...string) (next time.Time) {
 	tt.Helper()
-	tt.clock.now = moment(tt.T, now)
+	tt.clock.set(moment(tt.T, now))
 	tt.fired = nil
-	next, err := schedules{tt.e}.fire(tt.Context(), tt.clock.now)
+	next, err := schedules{tt.e}.fire(tt.Context(), tt.clock.Now())
 	if err != nil {
 		tt.Fatal(err)
 	}

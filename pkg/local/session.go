@@ -137,7 +137,7 @@ func do[Answer any](ctx context.Context, s *Session, op string, body any) (answe
 		return answer, fmt.Errorf("encoding %s: %w", op, err)
 	}
 	reply, err := s.request(ctx, Request{Op: op, Body: raw})
-	if errors.Is(err, errOwnerGone) && ctx.Err() == nil && op != OpDecide && op != OpResolve {
+	for deadline := time.Now().Add(joinFor); errors.Is(err, errOwnerGone) && repeatable(op) && time.Now().Before(deadline); {
 		_ = s.conn.Close() // it is gone
 		if err := s.join(ctx); err != nil {
 			return answer, err
@@ -152,6 +152,10 @@ func do[Answer any](ctx context.Context, s *Session, op string, body any) (answe
 	}
 	return answer, nil
 }
+
+// repeatable tells whether an operation may be asked for twice. A decision may
+// not: the second would be told that it was decided, by itself.
+func repeatable(op string) bool { return op != OpDecide && op != OpResolve }
 
 // errOwnerGone says that the owner went away before it answered.
 var errOwnerGone = errors.New("the owner of the state file went away")
