@@ -27,6 +27,7 @@ func program() cli.Config {
 			crmscan.Worker, leadqualifier.Worker, followupwriter.Worker, followuptemplate.Worker,
 			claimchecker.Worker, mailer.Worker, salesdashboard.Worker,
 		},
+		Crew:  agents,
 		Pages: []cli.Page{{Fact: "dashboard/sales", Render: salesdashboard.Render}},
 	}
 }

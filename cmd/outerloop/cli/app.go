@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/outerloop-dev/outerloop/pkg/project"
 )
 
 // Config is what a program is made of.
@@ -20,6 +22,10 @@ type Config struct {
 	// Workers do the steps of loops on the embedded engine. Commands that run
 	// nothing do not need them.
 	Workers []Worker
+	// Crew makes the workers whose charters need no code of their own, for a
+	// project rooted at a directory; nil: there are none. Those that could be
+	// made are given also with an error.
+	Crew func(p *project.Project, root string) ([]Worker, error)
 	// Pages are facts that are kept as HTML pages beside the outbox.
 	Pages []Page
 	// Version is what `version` prints; empty: from the build's own record.
@@ -36,8 +42,10 @@ type Streams struct {
 	Dir string
 	// Color tells whether to colour Out.
 	Color bool
-	// Live tells whether Err is a terminal: progress is drawn in place there.
-	Live bool
+	// Live tells whether Err is a terminal: progress is drawn in place there,
+	// LiveWidth columns wide; 0: unknown.
+	Live      bool
+	LiveWidth int
 	// Width is the terminal's of Out, in columns; 0: unknown, nothing is cut.
 	Width int
 	// Now is the clock for what is printed; nil: the system's.

@@ -94,7 +94,7 @@ func (a *app) examineProject() []finding {
 	}
 	list := []finding{{ID: "project", OK: p.problems.Err() == nil, Detail: fmt.Sprintf("%s: %s", p.root, count(p.problems.Errors(), "error", "errors")), Remedy: "outerloop validate"}}
 	known := map[string]bool{}
-	for _, code := range a.Workers {
+	for _, code := range a.withCrew(p) {
 		known[code.Name()] = true
 	}
 	for _, name := range p.Names() {

@@ -27,7 +27,7 @@ func (a *app) engineConfig(p *opened) (local.Config, error) {
 		return cfg, err
 	}
 	cfg.Loops = loops
-	cfg.Workers = p.localWorkers(a.Workers, filepath.Dir(cfg.State))
+	cfg.Workers = p.localWorkers(a.withCrew(*p), filepath.Dir(cfg.State))
 	return cfg, nil
 }
 
