@@ -114,6 +114,7 @@ func TestReadRefuses(t *testing.T) {
 		"cut off":                  {good[:len(good)-20], "cut off"},
 		"cut off in a fence":       {fence + "json\n" + good[:40], "cut off"},
 		"cut off after an object":  {`{"output": {"subject": "s", "count": 1, "kind": "first"}, "conf`, "cut off"},
+		"begun again":              {good + "\n{ and so on", "cut off"},
 		"only the end":             {goodOutput[len(goodOutput)-12:] + `, "reason": "x"}`, "does not begin"},
 		"two objects":              {good + "\n" + good, "holds 2 JSON documents"},
 		"a broken one, then one":   {`{"output": 1, "output": 2} ` + good, "appears twice"},
