@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -131,6 +134,42 @@ func TestAVisitorTakesOver(t *testing.T) {
 		t.Fatal("the visitor is still one")
 	}
 	wants(t, s.Owner().Coordinator(), started.Run, outerloop.StatusCompleted, `{"n":4}`)
+}
+
+// The API's executions are moved by the engine that owns the file.
+func TestTheAPIIsTheEngines(t *testing.T) {
+	t.Parallel()
+	e := open(t, config(t, &crew{}))
+	server := httptest.NewServer(e.API())
+	defer server.Close()
+	call := func(action, body string) string {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("X-Amz-Target", "AWSStepFunctions."+action)
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		text, err := io.ReadAll(res.Body)
+		if err != nil || res.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %s, %v", action, text, err)
+		}
+		return string(text)
+	}
+	const arn = "arn:aws:states:local:000000000000:"
+	call("CreateStateMachine", `{"name":"nap","roleArn":"x","definition":"{\"StartAt\":\"w\",\"States\":{\"w\":{\"Type\":\"Wait\",\"Seconds\":1,\"End\":true}}}"}`)
+	call("StartExecution", `{"stateMachineArn":"`+arn+`stateMachine:nap","name":"n1","input":"{\"a\":1}"}`)
+	idle(t, e)
+	if got := call("DescribeExecution", `{"executionArn":"`+arn+`execution:nap:n1"}`); !strings.Contains(got, `"SUCCEEDED"`) {
+		t.Errorf("described %s", got)
+	}
+	if got := call("DescribeStateMachine", `{"stateMachineArn":"`+arn+`stateMachine:chain"}`); !strings.Contains(got, "outerloop-worker-stamp") {
+		t.Errorf("the loop's machine: %s", got)
+	}
 }
 
 func TestReadingMakesNothing(t *testing.T) {

@@ -2,7 +2,6 @@ package durable
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -155,7 +154,7 @@ func historyRows(name string, events []asl.HistoryEvent) ([]store.Op, error) {
 func historyBody(events []asl.HistoryEvent) ([]byte, int, error) {
 	body := []byte{'['}
 	for i, event := range events {
-		data, err := json.Marshal(event)
+		data, err := event.MarshalJSON() // json.Marshal would check and compact it again
 		if err != nil {
 			return nil, 0, fmt.Errorf("encoding history event %d: %w", event.ID, err)
 		}
