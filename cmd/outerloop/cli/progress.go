@@ -15,6 +15,8 @@ import (
 const (
 	redrawEvery = 100 * time.Millisecond
 	lineEvery   = 5 * time.Second
+	// echoed is room at the line's end for what a terminal shows of Ctrl-C.
+	echoed = 3
 )
 
 // progress shows how far runs are: one line in place on a terminal, else a line
@@ -39,7 +41,7 @@ type stepProgress struct{ entered, done, waiting int }
 
 func (a *app) newProgress() *progress {
 	return &progress{
-		out: a.Err, now: a.Now, inPlace: a.Live, width: a.Width,
+		out: a.Err, now: a.Now, inPlace: a.Live, width: a.LiveWidth,
 		started: a.Now(), drawn: a.Now(), steps: map[string]*stepProgress{},
 	}
 }
@@ -127,7 +129,7 @@ func (p *progress) draw(last bool) {
 		return
 	}
 	if p.width > 0 {
-		line = cut(line, p.width-1)
+		line = cut(line, max(p.width-echoed, 1))
 	}
 	fmt.Fprintf(p.out, "\r\x1b[K%s", line)
 }

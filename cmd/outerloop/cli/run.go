@@ -184,7 +184,11 @@ func (a *app) readRun(ctx context.Context, run string) (runState, error) {
 func (a *app) printAfterRun(started coordinator.Started, found runState, idle local.Idle, pages []string) {
 	v := found.show
 	if started.Duplicate {
-		a.say("duplicate of %s: %s has its run already, so nothing was started", v.ID, plain(v.Subject))
+		what := "it has ended"
+		if !started.Status.Closed() {
+			what = "it was open and was driven on"
+		}
+		a.say("duplicate of %s: %s has its run already (%s); nothing was started", v.ID, plain(v.Subject), what)
 		a.say("  --rerun starts another run; what was done in the world is not done again\n")
 	}
 	a.writeRun(v.RunView)

@@ -94,7 +94,7 @@ func (a *app) printShow(doc showDocument, steps bool) {
 		for _, w := range doc.Waiting {
 			expires := ""
 			if w.ExpiresAt != nil {
-				expires = "expires " + stamp(w.ExpiresAt) + " UTC"
+				expires = "until " + w.ExpiresAt.UTC().Format("2006-01-02 15:04") + " UTC"
 			}
 			t.add("  "+w.ID, w.Kind, plain(w.Step), expires)
 		}

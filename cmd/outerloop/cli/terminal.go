@@ -14,6 +14,8 @@ func processStreams() Streams {
 		s.Color = able && os.Getenv("NO_COLOR") == ""
 		s.Width = terminalWidth(os.Stdout)
 	}
-	s.Live = able && isatty.IsTerminal(os.Stderr.Fd())
+	if able && isatty.IsTerminal(os.Stderr.Fd()) {
+		s.Live, s.LiveWidth = true, terminalWidth(os.Stderr)
+	}
 	return s
 }
