@@ -12,7 +12,7 @@ import (
 	"errors"
 	"net/mail"
 
-	"github.com/outerloop-dev/outerloop/functions/workers/internal/folder"
+	"github.com/outerloop-dev/outerloop/functions/workers/internal/outside"
 	"github.com/outerloop-dev/outerloop/pkg/worker"
 )
 
@@ -55,7 +55,7 @@ func send(ctx context.Context, t worker.Task[Input]) (worker.Result[Output], err
 			return nil, worker.NotDone(worker.MissingInput("writing the mail: %w", err))
 		}
 		if err := box.put(letter); err != nil {
-			if errors.Is(err, folder.ErrNotPut) {
+			if errors.Is(err, outside.ErrNotPut) {
 				return nil, worker.NotDone(worker.Transient("%w", err))
 			}
 			return nil, worker.Transient("%w", err)

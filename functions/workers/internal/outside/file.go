@@ -1,4 +1,4 @@
-package folder
+package outside
 
 import (
 	"crypto/sha256"

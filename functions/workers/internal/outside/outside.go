@@ -1,0 +1,113 @@
+// Package outside plays an outside system as a directory of records: what a
+// business action creates is one new file, and like most outside systems the
+// directory takes every record it is given. That nothing is made twice is the
+// work of the action log, and of looking a record up by its key.
+package outside
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/outerloop-dev/outerloop/pkg/worker"
+)
+
+// Kind is the kind of the connections that this package serves.
+const Kind = "files"
+
+// dir is the directory of a connection.
+func dir(c worker.Connection, err error) (string, error) {
+	if err != nil {
+		return "", err
+	}
+	if c.Kind != Kind {
+		return "", worker.Fatal("connection %q is of kind %q; this worker needs one of kind %s", c.Name, c.Kind, Kind)
+	}
+	value := c.Setting("dir", "")
+	if value == "" {
+		return "", worker.Fatal("connection %q has no directory (setting dir)", c.Name)
+	}
+	return value, nil
+}
+
+// Do makes the step's business action in a connection: create gives the record,
+// which is kept and is the action's result. An error of create means that
+// nothing was made. The second value is the evidence for it.
+func Do[In, Record any](ctx context.Context, t worker.Task[In], connection string, create func(worker.Action) (Record, error)) (Record, []worker.Evidence, error) {
+	var made Record
+	at, err := dir(t.Connection(connection))
+	if err != nil {
+		return made, nil, err
+	}
+	if t.Action == "" {
+		return made, nil, worker.Fatal("the step declares no action, and this is one")
+	}
+	done, err := t.Do(ctx, t.Action, t.Input, func(_ context.Context, a worker.Action) (any, error) {
+		record, err := create(a)
+		if err != nil {
+			return nil, worker.NotDone(err)
+		}
+		content, err := json.MarshalIndent(record, "", "  ")
+		if err != nil {
+			return nil, worker.NotDone(worker.Fatal("encoding the record: %w", err))
+		}
+		if err := Put(at, stem(a.Entry, a.ProviderKey), ".json", append(content, '\n')); err != nil {
+			if errors.Is(err, ErrNotPut) {
+				return nil, worker.NotDone(worker.Transient("%w", err))
+			}
+			return nil, worker.Transient("%w", err)
+		}
+		return record, nil
+	})
+	if err != nil {
+		return made, nil, err
+	}
+	if err := done.Decode(&made); err != nil {
+		return made, nil, err
+	}
+	claim := "One record in " + connection
+	if done.Repeated {
+		claim = "A record in " + connection + ", made before"
+	}
+	return made, []worker.Evidence{{Claim: claim, Source: "action:" + done.Entry}}, nil
+}
+
+// Verify looks an action's record up in a connection. Record is the type that
+// Do was given.
+func Verify[Record any](connection string) worker.VerifyFunc {
+	return func(_ context.Context, req worker.VerifyRequest) (worker.Verification, error) {
+		at, err := dir(req.Connection(connection))
+		if err != nil {
+			return worker.Verification{}, err
+		}
+		content, err := Find(at, stem(req.Entry, req.ProviderKey), ".json")
+		if err != nil {
+			return worker.Verification{}, worker.Transient("looking for %s: %w", req.Entry, err)
+		}
+		if content == nil {
+			return worker.Verification{Finding: worker.NotFound}, nil
+		}
+		var record Record
+		if err := json.Unmarshal(content, &record); err != nil {
+			return worker.Verification{}, fmt.Errorf("reading the record of %s: %w", req.Entry, err)
+		}
+		return worker.Verification{Finding: worker.Found, Result: record}, nil
+	}
+}
+
+// stem is the beginning of a record's file name: its action's entry, readable,
+// and its key.
+func stem(entry, providerKey string) string { return Safe(entry, 80) + "-" + Key(providerKey)[:16] }
+
+// Safe is a text as a part of a file name, at most limit bytes long.
+func Safe(text string, limit int) string {
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("@.-_+", r) {
+			return r
+		}
+		return '_'
+	}, text)
+	return strings.TrimLeft(name[:min(len(name), limit)], ".")
+}
