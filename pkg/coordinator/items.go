@@ -13,10 +13,14 @@ import (
 // distributed child works on.
 const pageSize = 40
 
+// refSize is the length of a blob's reference: the list of a block's pages is
+// the references one after the other, so that one is found without reading all.
+const refSize = len("sha256:") + 64
+
 // keepItems stores a list as pages and answers the reference of the blob that
 // lists them. The pages are there before any record names them.
 func (c *Coordinator) keepItems(ctx context.Context, list []any) (string, error) {
-	var refs []string
+	var refs []byte
 	for from := 0; from < len(list); from += pageSize {
 		page, err := canonical(list[from:min(from+pageSize, len(list))])
 		if err != nil {
@@ -26,13 +30,9 @@ func (c *Coordinator) keepItems(ctx context.Context, list []any) (string, error)
 		if err != nil {
 			return "", fmt.Errorf("keeping items from %d: %w", from, err)
 		}
-		refs = append(refs, ref)
+		refs = append(refs, ref...)
 	}
-	index, err := canonical(refs)
-	if err != nil {
-		return "", err
-	}
-	ref, err := c.cfg.Blobs.PutBlob(ctx, index)
+	ref, err := c.cfg.Blobs.PutBlob(ctx, refs)
 	if err != nil {
 		return "", fmt.Errorf("keeping the list of pages: %w", err)
 	}
@@ -69,26 +69,34 @@ func (v *view) item(ctx context.Context, block *loop.Node, items []int) (any, er
 	return item, nil
 }
 
+// openPage is the page that was read last.
+type openPage struct {
+	ref   string
+	items []json.RawMessage
+}
+
 // page reads one page of a block's items.
 func (v *view) page(ctx context.Context, block *record.Block, number int) ([]json.RawMessage, error) {
-	raw, err := v.c.blob(ctx, block.Pages)
+	refs, err := v.c.blob(ctx, block.Pages)
 	if err != nil {
 		return nil, err
 	}
-	var refs []string
-	if err := json.Unmarshal(raw, &refs); err != nil {
-		return nil, fmt.Errorf("reading the list of pages: %w", err)
+	if (number+1)*refSize > len(refs) {
+		return nil, fmt.Errorf("page %d: %w", number, errNotSettled)
 	}
-	if number >= len(refs) {
-		return nil, fmt.Errorf("page %d of %d: %w", number, len(refs), errNotSettled)
+	ref := string(refs[number*refSize : (number+1)*refSize])
+	if v.lastPage.ref == ref {
+		return v.lastPage.items, nil
 	}
-	if raw, err = v.c.blob(ctx, refs[number]); err != nil {
+	raw, err := v.c.blob(ctx, ref)
+	if err != nil {
 		return nil, err
 	}
 	var page []json.RawMessage
 	if err := json.Unmarshal(raw, &page); err != nil {
 		return nil, fmt.Errorf("reading page %d: %w", number, err)
 	}
+	*v.lastPage = openPage{ref: ref, items: page}
 	return page, nil
 }
 
