@@ -87,7 +87,7 @@ func groupForm() *source.Form[Group] {
 
 func connectionForm() *source.Form[Connection] {
 	return source.NewForm("a connection", "Something outside that workers use.",
-		source.Key("kind", hyphened, func(c *Connection) *string { return &c.Kind }).Needed().Says("http, outbox, folder, ses, smtp, slack, teams, bedrock, openai and the like"),
+		source.Key("kind", hyphened, func(c *Connection) *string { return &c.Kind }).Needed().Says("http, outbox, files, ses, smtp, slack, teams, bedrock, openai and the like"),
 		source.Key("url", source.Line(), func(c *Connection) *string { return &c.URL }).Says("its address"),
 		source.Key("secret", secret(), func(c *Connection) *string { return &c.Secret }).Says("the name of its secret, never the value"),
 		source.Key("may", source.List(hyphened), func(c *Connection) *[]string { return &c.May }).Says("what may be done with it"),

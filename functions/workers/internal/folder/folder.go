@@ -1,11 +1,8 @@
-// Package folder plays an outside system as a directory of records: what a
-// business action creates is one new file, and like most outside systems the
-// directory takes every record it is given. That nothing is made twice is the
-// work of the action log, and of looking a record up by its key.
+// Package folder is a connection of kind files: a directory that stands for a
+// service outside, such as an archive that is read or a store that is written.
 package folder
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,128 +10,143 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/outerloop-dev/outerloop/pkg/worker"
 )
 
-// Kind is the kind of the connections that this package serves. Their settings
-// are dir, the directory of the records that are made, and url, a directory
-// with what the outside system already knows, which is only read.
-const Kind = "folder"
+// Folder is an open connection.
+type Folder struct{ name, dir string }
 
-// dir is the directory of a connection that records are made in.
-func dir(c worker.Connection, err error) (string, error) { return setting(c, err, "dir") }
+// Of opens what Task.Connection or VerifyRequest.Connection gave. A connection
+// of another kind, or without a directory, is a fatal error.
+func Of(c worker.Connection, err error) (Folder, error) {
+	switch {
+	case err != nil:
+		return Folder{}, err
+	case c.Kind != "files":
+		return Folder{}, worker.Fatal("connection %q is of kind %q; this worker needs one of kind files", c.Name, c.Kind)
+	case c.Setting("dir", "") == "":
+		return Folder{}, worker.Fatal("connection %q has no directory (setting dir)", c.Name)
+	}
+	return Folder{c.Name, c.Setting("dir", "")}, nil
+}
 
-// File reads a file of what the outside system knows. Errors are those of the
-// worker: transient where another try may help.
-func File(c worker.Connection, err error, name string) ([]byte, error) {
-	known, err := setting(c, err, "url")
+// largest bounds a file that is read, in bytes.
+const largest = 16 << 20
+
+// Read gives a file's content. Errors: fs.ErrNotExist; else transient, as of a
+// service that does not answer.
+func (f Folder) Read(name string) ([]byte, error) {
+	path, err := f.path(name)
 	if err != nil {
 		return nil, err
 	}
-	if !filepath.IsLocal(name) {
-		return nil, worker.MissingInput("%q is no name of a file", name)
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("connection %s: %s: %w", f.name, name, fs.ErrNotExist)
+	case err == nil && info.Size() > largest:
+		return nil, worker.MissingInput("connection %s: %s has %d bytes, at most %d can be read", f.name, name, info.Size(), largest)
 	}
-	content, err := os.ReadFile(filepath.Join(known, name))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, worker.MissingInput("%s has no file %s", c.Name, name)
-	}
+	content, err := os.ReadFile(path)
 	if err != nil {
-		return nil, worker.Transient("reading from %s: %w", c.Name, err)
+		return nil, worker.Transient("connection %s: %w", f.name, err)
 	}
 	return content, nil
 }
 
-func setting(c worker.Connection, err error, name string) (string, error) {
+// Lines calls take for each line of a file of JSON lines, counted from 1. A
+// line that is no JSON object of T goes to reject with the reason; blank lines
+// are passed over. Errors are those of Read.
+func Lines[T any](f Folder, name string, take func(line int, record T), reject func(line int, why string)) error {
+	content, err := f.Read(name)
 	if err != nil {
-		return "", err
+		return err
 	}
-	if c.Kind != Kind {
-		return "", worker.Fatal("connection %q is of kind %q; this worker uses a %s", c.Name, c.Kind, Kind)
+	for i, text := range strings.Split(string(content), "\n") {
+		var record T
+		switch text = strings.TrimSpace(text); {
+		case text == "":
+		case !utf8.ValidString(text):
+			reject(i+1, "it is no UTF-8 text")
+		case json.Unmarshal([]byte(text), &record) != nil:
+			reject(i+1, "it is no JSON record")
+		default:
+			take(i+1, record)
+		}
 	}
-	value := c.Setting(name, "")
-	if value == "" {
-		return "", worker.Fatal("connection %q has no directory (setting %s)", c.Name, name)
-	}
-	return value, nil
+	return nil
 }
 
-// Do makes the step's business action in a connection: create gives the record,
-// which is kept and is the action's result. An error of create means that
-// nothing was made. The second value is the evidence for it.
-func Do[In, Record any](ctx context.Context, t worker.Task[In], connection string, create func(worker.Action) (Record, error)) (Record, []worker.Evidence, error) {
-	var made Record
-	at, err := dir(t.Connection(connection))
+// Add puts a new file, whole or not at all, and returns when it is on the
+// disk. Errors: fs.ErrExist when the name is taken; any error but that one and
+// a *SyncError says that the file is not there.
+func (f Folder) Add(name string, content []byte) error {
+	path, err := f.path(name)
 	if err != nil {
-		return made, nil, err
+		return err
 	}
-	if t.Action == "" {
-		return made, nil, worker.Fatal("the step declares no action, and this is one")
+	if err := os.MkdirAll(f.dir, 0o755); err != nil {
+		return fmt.Errorf("connection %s: %w", f.name, err)
 	}
-	done, err := t.Do(ctx, t.Action, t.Input, func(_ context.Context, a worker.Action) (any, error) {
-		record, err := create(a)
-		if err != nil {
-			return nil, worker.NotDone(err)
-		}
-		content, err := json.MarshalIndent(record, "", "  ")
-		if err != nil {
-			return nil, worker.NotDone(worker.Fatal("encoding the record: %w", err))
-		}
-		if err := Put(at, stem(a.Entry, a.ProviderKey), ".json", append(content, '\n')); err != nil {
-			if errors.Is(err, ErrNotPut) {
-				return nil, worker.NotDone(worker.Transient("%w", err))
-			}
-			return nil, worker.Transient("%w", err)
-		}
-		return record, nil
-	})
+	draft, err := os.CreateTemp(f.dir, ".draft-*")
 	if err != nil {
-		return made, nil, err
+		return fmt.Errorf("connection %s: %w", f.name, err)
 	}
-	if err := done.Decode(&made); err != nil {
-		return made, nil, err
+	defer os.Remove(draft.Name())
+	_, err = draft.Write(content)
+	if err = errors.Join(err, draft.Sync(), draft.Close(), os.Chmod(draft.Name(), 0o644)); err != nil {
+		return fmt.Errorf("connection %s: writing %s: %w", f.name, name, err)
 	}
-	claim := "One record in " + connection
-	if done.Repeated {
-		claim = "A record in " + connection + ", made before"
+	if err := os.Link(draft.Name(), path); err != nil {
+		return fmt.Errorf("connection %s: %w", f.name, err)
 	}
-	return made, []worker.Evidence{{Claim: claim, Source: "action:" + done.Entry}}, nil
+	return f.sync()
 }
 
-// Verify looks an action's record up in a connection. Record is the type that
-// Do was given.
-func Verify[Record any](connection string) worker.VerifyFunc {
-	return func(_ context.Context, req worker.VerifyRequest) (worker.Verification, error) {
-		at, err := dir(req.Connection(connection))
-		if err != nil {
-			return worker.Verification{}, err
-		}
-		content, err := Find(at, stem(req.Entry, req.ProviderKey), ".json")
-		if err != nil {
-			return worker.Verification{}, worker.Transient("looking for %s: %w", req.Entry, err)
-		}
-		if content == nil {
-			return worker.Verification{Finding: worker.NotFound}, nil
-		}
-		var record Record
-		if err := json.Unmarshal(content, &record); err != nil {
-			return worker.Verification{}, fmt.Errorf("reading the record of %s: %w", req.Entry, err)
-		}
-		return worker.Verification{Finding: worker.Found, Result: record}, nil
+// SyncError says that a file was added, but perhaps does not survive a crash.
+type SyncError struct{ Err error }
+
+// Error is the cause's text.
+func (e *SyncError) Error() string { return "syncing: " + e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *SyncError) Unwrap() error { return e.Err }
+
+func (f Folder) sync() error {
+	d, err := os.Open(f.dir)
+	if err != nil {
+		return &SyncError{err}
 	}
+	if err := errors.Join(d.Sync(), d.Close()); err != nil {
+		return &SyncError{err}
+	}
+	return nil
 }
 
-// stem is the beginning of a record's file name: its action's entry, readable,
-// and its key.
-func stem(entry, providerKey string) string { return Safe(entry, 80) + "-" + Key(providerKey)[:16] }
-
-// Safe is a text as a part of a file name, at most limit bytes long.
-func Safe(text string, limit int) string {
-	name := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("@.-_+", r) {
-			return r
+// Names are the folder's files, sorted; a folder that is not there has none.
+func (f Folder) Names() ([]string, error) {
+	entries, err := os.ReadDir(f.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, worker.Transient("connection %s: %w", f.name, err)
+	}
+	var names []string
+	for _, e := range entries {
+		if !e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			names = append(names, e.Name())
 		}
-		return '_'
-	}, text)
-	return strings.TrimLeft(name[:min(len(name), limit)], ".")
+	}
+	return names, nil
+}
+
+// path is a file's path; a name never leads out of the folder.
+func (f Folder) path(name string) (string, error) {
+	if name == "" || strings.HasPrefix(name, ".") || strings.ContainsAny(name, `/\:`+"\x00") || len(name) > 200 {
+		return "", worker.MissingInput("connection %s: %q is no file name", f.name, name)
+	}
+	return filepath.Join(f.dir, name), nil
 }
