@@ -5,12 +5,15 @@ import (
 	_ "time/tzdata" // zones of loops, also where the system has none
 
 	"github.com/outerloop-dev/outerloop/cmd/outerloop/cli"
+	accesscodes "github.com/outerloop-dev/outerloop/functions/workers/access-codes"
 	claimchecker "github.com/outerloop-dev/outerloop/functions/workers/claim-checker"
 	crmscan "github.com/outerloop-dev/outerloop/functions/workers/crm-scan"
+	"github.com/outerloop-dev/outerloop/functions/workers/environments"
 	followuptemplate "github.com/outerloop-dev/outerloop/functions/workers/followup-template"
 	followupwriter "github.com/outerloop-dev/outerloop/functions/workers/followup-writer"
 	leadqualifier "github.com/outerloop-dev/outerloop/functions/workers/lead-qualifier"
 	"github.com/outerloop-dev/outerloop/functions/workers/mailer"
+	paymentlookup "github.com/outerloop-dev/outerloop/functions/workers/payment-lookup"
 	salesdashboard "github.com/outerloop-dev/outerloop/functions/workers/sales-dashboard"
 )
 
@@ -26,6 +29,7 @@ func program() cli.Config {
 		Workers: []cli.Worker{
 			crmscan.Worker, leadqualifier.Worker, followupwriter.Worker, followuptemplate.Worker,
 			claimchecker.Worker, mailer.Worker, salesdashboard.Worker,
+			paymentlookup.Worker, accesscodes.Worker, environments.Worker, // booking
 		},
 		Crew:  agents,
 		Pages: []cli.Page{{Fact: "dashboard/sales", Render: salesdashboard.Render}},
