@@ -15,7 +15,8 @@ type memory struct {
 	items map[store.Key]*store.Item
 	blobs map[string][]byte
 	// wrote sees what changed, before and after, in the order of the operations.
-	wrote func(before, after []*store.Item)
+	wrote   func(before, after []*store.Item)
+	counted func(ops []store.Op, before, after []*store.Item)
 	// fault is asked before every write; lost: done, but the answer is lost.
 	fault func() (fail error, lost bool)
 	calls int
@@ -153,6 +154,9 @@ func (m *memory) Write(_ context.Context, id string, ops ...store.Op) error {
 		} else {
 			m.items[op.Item.Key] = after[i]
 		}
+	}
+	if m.counted != nil {
+		m.counted(ops, before, after)
 	}
 	if m.wrote != nil {
 		m.wrote(before, after)

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -56,7 +57,11 @@ type Entry struct {
 // maxEntries bounds the log of one record; the oldest but the first are dropped.
 const maxEntries = 40
 
+// hashShown is how much of a hash a log entry keeps: enough to find it by.
+const hashShown = len("sha256:") + 16
+
 func addEntry(log []Entry, e Entry) []Entry {
+	e.Input, e.Output = e.Input[:min(len(e.Input), hashShown)], e.Output[:min(len(e.Output), hashShown)]
 	if len(log) >= maxEntries {
 		log = append(log[:1:1], log[2:]...)
 	}
@@ -64,11 +69,13 @@ func addEntry(log []Entry, e Entry) []Entry {
 }
 
 func encode(record any) []byte {
-	body, err := json.Marshal(record)
-	if err != nil { // records hold only plain fields and JSON that was read as such
+	var body bytes.Buffer
+	enc := json.NewEncoder(&body)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(record); err != nil { // records hold only plain fields and JSON that was read as such
 		panic(fmt.Sprintf("encoding %T: %v", record, err))
 	}
-	return body
+	return bytes.TrimRight(body.Bytes(), "\n")
 }
 
 func decode(item *store.Item, into any) error {

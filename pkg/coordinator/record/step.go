@@ -37,8 +37,8 @@ type Tries struct {
 
 // Step is the record of a step's latest visit. Earlier visits are kept beside it.
 type Step struct {
-	Run     string  `json:"run"`
-	Address Address `json:"address"`
+	Run     string  `json:"-"`
+	Address Address `json:"-"`
 	// Path is the static path, Item the item address of the machine, Name how people read both.
 	Path  string `json:"path"`
 	Item  string `json:"item,omitempty"`
@@ -171,6 +171,12 @@ func DecodeStep(item *store.Item) (*Step, error) {
 		return nil, err
 	}
 	s.Fence, s.LeaseMs = item.Numbers[stepFence], item.Numbers[stepLease]
+	s.Run = strings.TrimPrefix(item.Part, "RUN#")
+	kind, place, _ := strings.Cut(item.Sort, "#")
+	if kind == "VISIT" {
+		place, _, _ = strings.Cut(place, "#")
+	}
+	s.Address = Address(place)
 	return s, nil
 }
 
