@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/outerloop-dev/outerloop/cmd/outerloop/cli"
 )
@@ -19,7 +18,6 @@ import (
 type bundle struct {
 	t   *testing.T
 	dir string
-	ctx context.Context
 }
 
 type answer struct {
@@ -30,7 +28,7 @@ type answer struct {
 // setup copies what a project consists of: declarations, schemas and the export.
 func setup(t *testing.T) *bundle {
 	t.Helper()
-	b := &bundle{t: t, dir: t.TempDir(), ctx: context.Background()}
+	b := &bundle{t: t, dir: t.TempDir()}
 	const root = "../.."
 	for _, part := range []string{"outerloop.yaml", "statemachines", "functions/workers", "exports/crm.csv"} {
 		err := filepath.WalkDir(filepath.Join(root, part), func(path string, entry os.DirEntry, err error) error {
@@ -62,7 +60,7 @@ func setup(t *testing.T) *bundle {
 func (b *bundle) want(code int, args ...string) answer {
 	b.t.Helper()
 	var out, errOut bytes.Buffer
-	got := cli.Run(b.ctx, program(), cli.Streams{Out: &out, Err: &errOut, Dir: b.dir}, args...)
+	got := cli.Run(context.Background(), program(), cli.Streams{Out: &out, Err: &errOut, Dir: b.dir}, args...)
 	if got != code {
 		b.t.Fatalf("outerloop %s: exit %d, want %d\n%s%s", strings.Join(args, " "), got, code, out.String(), errOut.String())
 	}
@@ -356,19 +354,13 @@ func TestStoppedAndGoneOn(t *testing.T) {
 	undisturbed.run(cli.ExitWaiting)
 
 	ctx, stop := context.WithCancel(context.Background())
-	b.ctx = ctx
-	go func() { // as soon as the first mail is there
-		look := time.NewTicker(time.Millisecond)
-		defer look.Stop()
-		for ctx.Err() == nil {
-			<-look.C
-			if files, _ := filepath.Glob(filepath.Join(b.dir, ".outerloop/outbox/*.eml")); len(files) > 0 {
-				stop()
-			}
-		}
-	}()
-	b.run(cli.ExitFailed).has(t, "nothing is lost", "goes on")
-	b.ctx = context.Background()
+	words := &hearing{word: "started for", heard: stop}
+	code := cli.Run(ctx, program(), cli.Streams{Out: words, Err: words, Dir: b.dir},
+		"run", "crm-followup", "--input", "exports/crm.csv", "--as-of", "2026-11-30")
+	if code != cli.ExitFailed {
+		t.Fatalf("exit %d after Ctrl-C, want 1\n%s", code, words.text.String())
+	}
+	answer{out: words.text.String()}.has(t, "nothing is lost", "goes on")
 	b.run(cli.ExitWaiting).has(t, "duplicate of")
 	if want, got := undisturbed.outbox(), b.outbox(); !maps.Equal(want, got) {
 		t.Errorf("the outbox has %d mails, an undisturbed one %d", len(got), len(want))
@@ -394,6 +386,20 @@ func TestVisitor(t *testing.T) {
 	if code := <-ended; code != 0 {
 		t.Errorf("dev ended with exit %d", code)
 	}
+}
+
+// hearing calls a function when a word is written.
+type hearing struct {
+	word  string
+	heard func()
+	text  bytes.Buffer
+}
+
+func (w *hearing) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte(w.word)) {
+		w.heard()
+	}
+	return w.text.Write(p)
 }
 
 // signalWriter closes ready at the first write.

@@ -48,6 +48,8 @@ type Streams struct {
 	LiveWidth int
 	// Width is the terminal's of Out, in columns; 0: unknown, nothing is cut.
 	Width int
+	// working is told when long work begins.
+	working func()
 	// Now is the clock for what is printed; nil: the system's.
 	Now func() time.Time
 }
@@ -57,7 +59,9 @@ type Streams struct {
 func Main(cfg Config) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
-	code := Run(ctx, cfg, processStreams(), os.Args[1:]...)
+	s := processStreams()
+	s.working = relax()
+	code := Run(ctx, cfg, s, os.Args[1:]...)
 	os.Exit(code)
 }
 
@@ -68,6 +72,9 @@ func Run(ctx context.Context, cfg Config, s Streams, args ...string) int {
 	}
 	if s.Program == "" {
 		s.Program = "outerloop"
+	}
+	if s.working == nil {
+		s.working = func() {}
 	}
 	if s.Dir == "" {
 		s.Dir = "."

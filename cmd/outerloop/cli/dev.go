@@ -50,6 +50,7 @@ func (a *app) dev(ctx context.Context) (err error) {
 		return a.scheduled(ctx, p, fire)
 	}
 	cfg.Progress = a.tellRuns()
+	a.working()
 	e, err := local.Open(ctx, cfg)
 	var owned *local.OwnedError
 	if errors.As(err, &owned) {

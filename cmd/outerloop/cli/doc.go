@@ -8,7 +8,7 @@
 // output, text for people or (-o json) stable JSON for scripts. Exit codes: 0
 // done, 1 the work failed, 2 usage or invalid input, 3 waiting for a person.
 //
-// The package reads no environment but NO_COLOR and TERM, and only in Main.
+// The package reads no environment but NO_COLOR, TERM and GOGC, and only in Main.
 package cli
 
 //go:generate go run github.com/outerloop-dev/outerloop/cmd/outerloop docs --write ../../../docs/cli.md

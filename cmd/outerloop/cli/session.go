@@ -43,6 +43,7 @@ func (a *app) someProject() (*opened, error) {
 // join becomes the owner of the state file or a visitor, and counts the mails
 // that were there before.
 func (a *app) join(ctx context.Context, cfg local.Config) (*local.Session, error) {
+	a.working()
 	a.mailsBefore = countMails(a.outbox())
 	return local.Join(ctx, cfg)
 }
