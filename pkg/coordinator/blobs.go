@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"context"
+	"encoding/json"
 	"sync"
 )
 
@@ -60,4 +61,29 @@ func (c *Coordinator) blob(ctx context.Context, ref string) ([]byte, error) {
 	}
 	c.blobs.put(ref, content)
 	return content, nil
+}
+
+// heldPages bounds the pages of items that are kept read.
+const heldPages = 64
+
+// pageCache keeps pages of items as they were read: every step of an item reads its page.
+type pageCache struct {
+	mu   sync.Mutex
+	held map[string][]json.RawMessage
+}
+
+func (p *pageCache) get(ref string) ([]json.RawMessage, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	page, ok := p.held[ref]
+	return page, ok
+}
+
+func (p *pageCache) put(ref string, page []json.RawMessage) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.held == nil || len(p.held) >= heldPages {
+		p.held = map[string][]json.RawMessage{}
+	}
+	p.held[ref] = page
 }

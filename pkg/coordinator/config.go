@@ -133,6 +133,7 @@ type Coordinator struct {
 	cfg   Config
 	pins  pinned
 	blobs blobCache
+	pages pageCache
 }
 
 // New checks the configuration and fills in defaults; all problems are joined in the error.

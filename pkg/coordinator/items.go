@@ -69,12 +69,6 @@ func (v *view) item(ctx context.Context, block *loop.Node, items []int) (any, er
 	return item, nil
 }
 
-// openPage is the page that was read last.
-type openPage struct {
-	ref   string
-	items []json.RawMessage
-}
-
 // page reads one page of a block's items.
 func (v *view) page(ctx context.Context, block *record.Block, number int) ([]json.RawMessage, error) {
 	refs, err := v.c.blob(ctx, block.Pages)
@@ -85,8 +79,8 @@ func (v *view) page(ctx context.Context, block *record.Block, number int) ([]jso
 		return nil, fmt.Errorf("page %d: %w", number, errNotSettled)
 	}
 	ref := string(refs[number*refSize : (number+1)*refSize])
-	if v.lastPage.ref == ref {
-		return v.lastPage.items, nil
+	if page, known := v.c.pages.get(ref); known {
+		return page, nil
 	}
 	raw, err := v.c.blob(ctx, ref)
 	if err != nil {
@@ -96,7 +90,7 @@ func (v *view) page(ctx context.Context, block *record.Block, number int) ([]jso
 	if err := json.Unmarshal(raw, &page); err != nil {
 		return nil, fmt.Errorf("reading page %d: %w", number, err)
 	}
-	*v.lastPage = openPage{ref: ref, items: page}
+	v.c.pages.put(ref, page)
 	return page, nil
 }
 

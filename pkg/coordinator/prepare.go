@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/outerloop-dev/outerloop"
-	"github.com/outerloop-dev/outerloop/pkg/charter"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator/record"
 	"github.com/outerloop-dev/outerloop/pkg/loop"
 	"github.com/outerloop-dev/outerloop/pkg/store"
@@ -206,73 +205,6 @@ func (q *delivered) authorWork(ctx context.Context) (*after, error) {
 
 func workOf(s *record.Step, output any) *after {
 	return &after{output: output, confidence: optional(string(s.Confidence)), evidence: s.Evidence, unresolved: s.Unresolved}
-}
-
-// limits are the step's own and the charter's of the worker that does it. A
-// reviewer and a backup have their own charter's.
-func (q *call) limits() []loop.LimitRule {
-	if q.review {
-		return q.worker.Limits
-	}
-	if q.worker == q.node.Worker {
-		return q.node.Limits
-	}
-	var out []loop.LimitRule
-	for _, l := range q.node.Limits {
-		if !l.FromCharter {
-			out = append(out, l)
-		}
-	}
-	return append(out, q.worker.Limits...)
-}
-
-// checkLimits applies the hard limits that can be checked now (R44): before the
-// work those without its output, after it the others. The strictest wins; what
-// a person may pass is added to the reasons. passed: a person has passed them.
-func (q *call) checkLimits(ctx context.Context, work *after, passed bool) ([]string, error) {
-	var reasons []string
-	var escalated *fault
-	for _, l := range q.limits() {
-		if l.Before != (work == nil) {
-			continue
-		}
-		holds, text, err := q.truth(ctx, l.Rule, q.index, work)
-		if err != nil {
-			return nil, limitError(err, l)
-		}
-		if holds {
-			continue
-		}
-		say, err := q.text(ctx, l.Say, q.index, work, text)
-		if err != nil {
-			say = text
-		}
-		switch l.Otherwise {
-		case charter.OtherwiseRefuse:
-			return nil, &fault{class: outerloop.ClassRefused, cause: say, final: true}
-		case charter.OtherwiseEscalate:
-			escalated = &fault{class: outerloop.ClassRefused, cause: say, final: true, ask: true}
-		default:
-			reasons = append(reasons, say)
-		}
-	}
-	if passed {
-		return nil, nil
-	}
-	if escalated != nil {
-		return nil, escalated
-	}
-	return reasons, nil
-}
-
-// limitError refuses work whose limit cannot be computed: what is not known to
-// be within the limit is not.
-func limitError(err error, l loop.LimitRule) error {
-	var said *ruleError
-	if !errors.As(err, &said) {
-		return err
-	}
-	return &fault{class: outerloop.ClassRefused, final: true, cause: fmt.Sprintf("limit %s cannot be checked: %v", l.Rule.Source(), said)}
 }
 
 // faultOf turns what a rule of the loop said into a failure of the step; the

@@ -20,11 +20,10 @@ type view struct {
 	def   *loop.Definition
 	steps map[record.Address]*record.Step
 	// whole bounds where an address that is not in steps is known to be absent.
-	whole    record.Address
-	input    any
-	items    map[record.Address]any
-	facts    map[string]any
-	lastPage *openPage
+	whole record.Address
+	input any
+	items map[record.Address]any
+	facts map[string]any
 	// work is the worker's own input, for a charter's rules.
 	work any
 }
@@ -57,7 +56,7 @@ func (c *Coordinator) definitionOf(ctx context.Context, run string) (*loop.Defin
 
 // look reads the run with the records at the addresses in one read.
 func (c *Coordinator) look(ctx context.Context, run string, def *loop.Definition, at ...record.Address) (*view, error) {
-	v := &view{c: c, def: def, steps: map[record.Address]*record.Step{}, items: map[record.Address]any{}, lastPage: &openPage{}}
+	v := &view{c: c, def: def, steps: map[record.Address]*record.Step{}, items: map[record.Address]any{}}
 	keys := []store.Key{record.RunKey(run)}
 	seen := map[record.Address]bool{}
 	var wanted []record.Address

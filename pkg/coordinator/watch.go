@@ -250,7 +250,7 @@ func (c *Coordinator) repairEnded(ctx context.Context, run *record.Run, state Ex
 	if err != nil {
 		return err
 	}
-	v := &view{c: c, def: def, run: run, steps: map[record.Address]*record.Step{}, lastPage: &openPage{}}
+	v := &view{c: c, def: def, run: run, steps: map[record.Address]*record.Step{}}
 	cause := "its execution ended without finishing the run"
 	if state.Error != "" {
 		cause += ": " + state.Error + ": " + cut(state.Cause, logText)
