@@ -6,6 +6,7 @@ import (
 
 	"github.com/outerloop-dev/outerloop/cmd/outerloop/cli"
 	accesscodes "github.com/outerloop-dev/outerloop/functions/workers/access-codes"
+	"github.com/outerloop-dev/outerloop/functions/workers/aggregator"
 	claimchecker "github.com/outerloop-dev/outerloop/functions/workers/claim-checker"
 	crmscan "github.com/outerloop-dev/outerloop/functions/workers/crm-scan"
 	"github.com/outerloop-dev/outerloop/functions/workers/environments"
@@ -14,7 +15,9 @@ import (
 	leadqualifier "github.com/outerloop-dev/outerloop/functions/workers/lead-qualifier"
 	"github.com/outerloop-dev/outerloop/functions/workers/mailer"
 	paymentlookup "github.com/outerloop-dev/outerloop/functions/workers/payment-lookup"
+	researchplanner "github.com/outerloop-dev/outerloop/functions/workers/research-planner"
 	salesdashboard "github.com/outerloop-dev/outerloop/functions/workers/sales-dashboard"
+	sourcesearch "github.com/outerloop-dev/outerloop/functions/workers/source-search"
 )
 
 // version is set when the program is built.
@@ -29,9 +32,13 @@ func program() cli.Config {
 		Workers: []cli.Worker{
 			crmscan.Worker, leadqualifier.Worker, followupwriter.Worker, followuptemplate.Worker,
 			claimchecker.Worker, mailer.Worker, salesdashboard.Worker,
+			researchplanner.Worker, sourcesearch.Worker, aggregator.Worker,
 			paymentlookup.Worker, accesscodes.Worker, environments.Worker, // booking
 		},
-		Crew:  agents,
-		Pages: []cli.Page{{Fact: "dashboard/sales", Render: salesdashboard.Render}},
+		Crew: agents,
+		Pages: []cli.Page{
+			{Fact: "dashboard/sales", Render: salesdashboard.Render},
+			{Fact: "research/latest", Render: aggregator.Render},
+		},
 	}
 }

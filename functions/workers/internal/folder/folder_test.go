@@ -1,0 +1,84 @@
+package folder_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/outerloop-dev/outerloop"
+	"github.com/outerloop-dev/outerloop/functions/workers/internal/folder"
+	"github.com/outerloop-dev/outerloop/pkg/worker"
+)
+
+func open(t *testing.T, dir string) folder.Folder {
+	t.Helper()
+	f, err := folder.Of(worker.Connection{Name: "store", Kind: "files", Settings: map[string]string{"dir": dir}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestAddsOnceAndReads(t *testing.T) {
+	t.Parallel()
+	f := open(t, filepath.Join(t.TempDir(), "store"))
+	if names, err := f.Names(); err != nil || len(names) != 0 {
+		t.Errorf("%v, %v", names, err)
+	}
+	if err := f.Add("a.txt", []byte("first")); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Add("a.txt", []byte("second")); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a taken name: %v", err)
+	}
+	content, err := f.Read("a.txt")
+	if names, listed := f.Names(); err != nil || string(content) != "first" || listed != nil || !slices.Equal(names, []string{"a.txt"}) {
+		t.Errorf("%q, %v; %v, %v", content, err, names, listed)
+	}
+	if _, err := f.Read("b.txt"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a missing file: %v", err)
+	}
+}
+
+func TestNamesNeverLeadOut(t *testing.T) {
+	t.Parallel()
+	f := open(t, t.TempDir())
+	for _, name := range []string{"", "..", ".hidden", "../x", "a/b", `a\b`, "C:x", "a\x00b"} {
+		if err := f.Add(name, nil); worker.FailureOf(err).Class != outerloop.ClassMissingInput {
+			t.Errorf("adding %q: %v", name, err)
+		}
+		if _, err := f.Read(name); worker.FailureOf(err).Class != outerloop.ClassMissingInput {
+			t.Errorf("reading %q: %v", name, err)
+		}
+	}
+}
+
+func TestOfWantsFiles(t *testing.T) {
+	t.Parallel()
+	for _, c := range []worker.Connection{{Kind: "http"}, {Kind: "files"}} {
+		if _, err := folder.Of(c, nil); worker.FailureOf(err).Class != outerloop.ClassFatal {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
+func TestLinesRejectWhatIsNoRecord(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "x.jsonl"), []byte("{\"n\": 1}\r\n\n{\"n\": \"x\"}\n{\"n\n\xff\n{\"n\": 6}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var taken, rejected []int
+	err := folder.Lines(open(t, dir), "x.jsonl", func(line int, r struct{ N int }) {
+		if r.N != line {
+			t.Errorf("line %d holds %d", line, r.N)
+		}
+		taken = append(taken, line)
+	}, func(line int, _ string) { rejected = append(rejected, line) })
+	if err != nil || !slices.Equal(taken, []int{1, 6}) || !slices.Equal(rejected, []int{3, 4, 5}) {
+		t.Errorf("taken %v, rejected %v, %v", taken, rejected, err)
+	}
+}
