@@ -14,111 +14,6 @@ import (
 	"github.com/outerloop-dev/outerloop/cmd/outerloop/cli"
 )
 
-// bundle is the program in a copy of the project of its own.
-type bundle struct {
-	t   *testing.T
-	dir string
-}
-
-type answer struct {
-	code     int
-	out, err string
-}
-
-// setup copies what a project consists of: declarations, schemas and the export.
-func setup(t *testing.T) *bundle {
-	t.Helper()
-	b := &bundle{t: t, dir: t.TempDir()}
-	const root = "../.."
-	for _, part := range []string{"outerloop.yaml", "statemachines", "functions/workers", "exports/crm.csv"} {
-		err := filepath.WalkDir(filepath.Join(root, part), func(path string, entry os.DirEntry, err error) error {
-			if err != nil || entry.IsDir() || strings.HasSuffix(path, ".go") {
-				return err
-			}
-			rel, err := filepath.Rel(root, path)
-			if err != nil {
-				return err
-			}
-			content, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			to := filepath.Join(b.dir, rel)
-			if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-				return err
-			}
-			return os.WriteFile(to, content, 0o644)
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return b
-}
-
-// want runs a command and demands its exit code.
-func (b *bundle) want(code int, args ...string) answer {
-	b.t.Helper()
-	var out, errOut bytes.Buffer
-	got := cli.Run(context.Background(), program(), cli.Streams{Out: &out, Err: &errOut, Dir: b.dir}, args...)
-	if got != code {
-		b.t.Fatalf("outerloop %s: exit %d, want %d\n%s%s", strings.Join(args, " "), got, code, out.String(), errOut.String())
-	}
-	return answer{got, out.String(), errOut.String()}
-}
-
-func (b *bundle) run(code int, more ...string) answer {
-	b.t.Helper()
-	return b.want(code, append([]string{"run", "crm-followup", "--input", "exports/crm.csv", "--as-of", "2026-11-30"}, more...)...)
-}
-
-func (a answer) has(t *testing.T, texts ...string) {
-	t.Helper()
-	for _, text := range texts {
-		if !strings.Contains(a.out+a.err, text) {
-			t.Errorf("%q is missing in\n%s%s", text, a.out, a.err)
-		}
-	}
-}
-
-// outbox is every mail by file name.
-func (b *bundle) outbox() map[string]string {
-	b.t.Helper()
-	mails := map[string]string{}
-	files, err := filepath.Glob(filepath.Join(b.dir, ".outerloop/outbox/*.eml"))
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	for _, file := range files {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			b.t.Fatal(err)
-		}
-		mails[filepath.Base(file)] = string(content)
-	}
-	return mails
-}
-
-type document = map[string]any
-
-func list(t *testing.T, text string) []document {
-	t.Helper()
-	var v []document
-	if err := json.Unmarshal([]byte(text), &v); err != nil || v == nil {
-		t.Fatalf("not an array: %v\n%s", err, text)
-	}
-	return v
-}
-
-func object(t *testing.T, text string) document {
-	t.Helper()
-	var v document
-	if err := json.Unmarshal([]byte(text), &v); err != nil {
-		t.Fatalf("not an object: %v\n%s", err, text)
-	}
-	return v
-}
-
 // S1: mails lie in the outbox, large and doubtful deals wait for a person, a
 // second run sends nothing, an approval moves its deal on at once, the first
 // decision is final, and the page comes after the last one (R38, R46, R67).
@@ -126,7 +21,7 @@ func TestFollowUp(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.want(0, "validate", "./...")
-	b.want(0, "compile", "--check")
+	b.want(0, "compile", "--check", "crm-followup")
 
 	first := b.run(cli.ExitWaiting)
 	first.has(t, "STEP", "follow_up/send", "approvals wait for a person", "outerloop approve ", ".outerloop/outbox")
@@ -195,15 +90,6 @@ func TestDocuments(t *testing.T) {
 	}
 	if len(object(t, b.want(0, "show", "--history", "-o", "json").out)["history"].([]any)) == 0 {
 		t.Error("show --history has no events")
-	}
-}
-
-func demand(t *testing.T, what string, doc document, keys ...string) {
-	t.Helper()
-	for _, key := range keys {
-		if _, ok := doc[key]; !ok {
-			t.Errorf("%s has no %q: it has %v", what, key, slices.Sorted(maps.Keys(doc)))
-		}
 	}
 }
 
@@ -388,31 +274,6 @@ func TestVisitor(t *testing.T) {
 	}
 }
 
-// hearing calls a function when a word is written.
-type hearing struct {
-	word  string
-	heard func()
-	text  bytes.Buffer
-}
-
-func (w *hearing) Write(p []byte) (int, error) {
-	if bytes.Contains(p, []byte(w.word)) {
-		w.heard()
-	}
-	return w.text.Write(p)
-}
-
-// signalWriter closes ready at the first write.
-type signalWriter struct{ ready chan struct{} }
-
-func (w *signalWriter) Write(p []byte) (int, error) {
-	if w.ready != nil {
-		close(w.ready)
-		w.ready = nil
-	}
-	return len(p), nil
-}
-
 // A blocked run costs exit 1 and is one exception, which a person resolves
 // once; the run it closes has failed (R39).
 func TestExceptions(t *testing.T) {
@@ -437,21 +298,6 @@ func TestExceptions(t *testing.T) {
 		t.Errorf("%d exceptions are left", len(left))
 	}
 	b.run(cli.ExitFailed).has(t, "duplicate of", "failed")
-}
-
-func (b *bundle) edit(name, from, to string) {
-	b.t.Helper()
-	file := filepath.Join(b.dir, name)
-	content, err := os.ReadFile(file)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	if !bytes.Contains(content, []byte(from)) {
-		b.t.Fatalf("%s does not hold %q", name, from)
-	}
-	if err := os.WriteFile(file, bytes.Replace(content, []byte(from), []byte(to), 1), 0o644); err != nil {
-		b.t.Fatal(err)
-	}
 }
 
 // An edit is checked, and is what is sent; who edited cannot approve it alone.

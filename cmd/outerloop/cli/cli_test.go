@@ -91,7 +91,7 @@ func TestUsageErrors(t *testing.T) {
 		line string
 		want []string
 	}{
-		{"versoin", []string{`has no command "versoin"`, "did you mean outerloop version?"}},
+		{"verzion", []string{`has no command "verzion"`, "did you mean outerloop version?"}},
 		{"frob --x", []string{`has no command "frob"`}},
 		{"asl frob", []string{`outerloop asl has no command "frob"`}},
 		{"version --outptu json", []string{"has no flag --outptu", "did you mean --output?"}},

@@ -162,7 +162,6 @@ type runState struct {
 	show       coordinator.ShowView
 	approvals  []coordinator.ApprovalView
 	exceptions []coordinator.ExceptionView
-	actions    []coordinator.ActionView
 }
 
 func (a *app) readRun(ctx context.Context, run string) (runState, error) {

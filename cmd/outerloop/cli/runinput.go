@@ -119,7 +119,7 @@ func readRegular(path, name string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, usage(nameInstead(err, path, name))
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	if f.Size() > limit {
 		return nil, usage(fmt.Sprintf("%s has %s; the limit is %s", name, bytesText(f.Size()), bytesText(limit)))
 	}
@@ -203,7 +203,7 @@ func (f inputFile) check(ctx context.Context, def *loop.Definition, workers []Wo
 	if err != nil {
 		return usage(nameInstead(err, f.path, f.name))
 	}
-	defer opened.Close()
+	defer func() { _ = opened.Close() }()
 	for _, use := range fileUses(def, f.property) {
 		i := slices.IndexFunc(workers, func(w Worker) bool { return w.Name() == use.worker })
 		if i < 0 || !workers[i].HasCheck() {
