@@ -13,6 +13,7 @@ import (
 
 	"github.com/outerloop-dev/outerloop"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator"
+	"github.com/outerloop-dev/outerloop/pkg/gate"
 	"github.com/outerloop-dev/outerloop/pkg/store"
 )
 
@@ -36,11 +37,15 @@ func TestNothingTwiceNothingLost(t *testing.T) {
 	for name, with := range map[string]struct {
 		loop  string
 		seeds int
-	}{"items": {eachLoop, 400}, "one action": {actionLoop, 1500}} {
+	}{"items": {eachLoop, 300}, "one action": {actionLoop, 1000}, "money": {moneyLoop, 300}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			total := map[string]int{}
-			base := newWorld(t, files(with.loop, nil))
+			base := newWorld(t, files(with.loop, map[string]string{
+				"functions/workers/poet/charter.yaml": strings.Replace(agentCharter, "worker: writer", "worker: poet", 1),
+				"functions/workers/poet/prompt.md":    "Write.",
+				"outerloop.yaml":                      projectFile + models,
+			}))
 			for seed := range seeds(with.seeds) {
 				seen, err := chaosRun(t, base, uint64(seed))
 				if err != nil {
@@ -111,6 +116,14 @@ func TestTheGuardSees(t *testing.T) {
 	}
 }
 
+// moneyLoop is two model's steps side by side that cost most of the budget.
+const moneyLoop = loopHead + `
+steps:
+  one: {worker: poet, input: {text: a}, on_failure: {retry: {transient: 3, timeout: 3}, then: halt}}
+  two: {worker: poet, input: {text: b}, on_failure: {retry: {transient: 3, timeout: 3}, then: skip}}
+  six: {worker: writer, input: {text: "${one.text}"}}
+`
+
 // again is a new world with the same checked project.
 func (w *world) again(t testing.TB) *world {
 	m := newMemory()
@@ -125,6 +138,12 @@ func (w *world) again(t testing.TB) *world {
 func chaosRun(t testing.TB, base *world, seed uint64) (map[string]int, error) {
 	w := base.again(t)
 	usual(w)
+	w.work["poet"] = worker{do: func(gate.Task) (any, *gate.Failure) {
+		if w.rand.IntN(4) == 0 {
+			return nil, &gate.Failure{Class: outerloop.ClassTransient, Message: "no answer", Cost: 20_000}
+		}
+		return map[string]any{"text": "a poem"}, nil
+	}, result: func(_ gate.Task, r *gate.Result) { r.Cost = 100_000 }}
 	w.rand = rand.New(rand.NewPCG(seed, 7))
 	w.chaos = &chaos{rand: w.rand, budget: 1 + w.rand.IntN(8), seen: map[string]int{}}
 	for range 3 {
@@ -161,8 +180,13 @@ func chaosRun(t testing.TB, base *world, seed uint64) (map[string]int, error) {
 			_, _ = w.coord.Cancel(w.ctx, coordinator.PersonRequest{Run: run, By: "ann"})
 		})
 	}
-	if w.rand.IntN(3) == 0 {
+	switch w.rand.IntN(4) {
+	case 0:
 		w.later(time.Duration(w.rand.IntN(200))*time.Second, "a new process", w.boot)
+	case 1:
+		for range 3 {
+			w.later(time.Duration(w.rand.IntN(60000))*time.Millisecond, "the engine dies and is taken over", w.die)
+		}
 	}
 	for n := 0; w.step(w.now.Add(6 * time.Hour)); n++ {
 		if n > 3000 {

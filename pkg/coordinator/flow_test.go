@@ -181,6 +181,11 @@ dispatch: {mode: queue, timeout: 30s}
 agent: {model: default, prompt: prompt.md, max_calls: 1, max_tokens: 10000}
 `
 
+const models = `
+models:
+  default: {connection: bedrock, id: m, price: {input: 1.00 USD, output: 20.00 USD, as_of: "2026-11-01"}}
+`
+
 // A model's attempt reserves what it may cost before it runs and pays what it
 // did cost; parallel attempts never overspend together (R49).
 func TestMoney(t *testing.T) {
@@ -193,10 +198,7 @@ steps:
 `, map[string]string{
 		"functions/workers/writer/charter.yaml": agentCharter,
 		"functions/workers/writer/prompt.md":    "Write.",
-		"outerloop.yaml": projectFile + `
-models:
-  default: {connection: bedrock, id: m, price: {input: 1.00 USD, output: 20.00 USD, as_of: "2026-11-01"}}
-`,
+		"outerloop.yaml":                        projectFile + models,
 	}))
 	usual(w)
 	g := watchOver(w.store.(*memory), 1_000_000)

@@ -51,25 +51,9 @@ func (c *Coordinator) Abandon(ctx context.Context, in gate.Delivery) error {
 		if s == nil || s.State != outerloop.StepRunning {
 			return none, nil
 		}
-		owner := s.Nonce
-		step := d.record(ctx)
-		step.Tries.Crash++
-		var ops []store.Op
-		if d.run.Open() && s.Gen == d.run.Gen {
-			ops = append(ops, d.returnReservation(step))
-		}
-		protocol.Release(step, s.Gen)
-		if step.Tries.Crash > c.cfg.CrashLimit {
-			step.GaveUp = &record.Fault{Error: outerloop.ErrorCrashed, Cause: fmt.Sprintf("its worker died %d times without an answer", step.Tries.Crash)}
-		}
-		step.Note(record.Entry{At: c.now(), Kind: "abandoned", Worker: step.Worker, Outcome: outerloop.ErrorCrashed})
-		ops = append(ops, step.Put())
-		action, err := d.lost(ctx, s, owner)
-		if err != nil {
+		ops, err := d.abandon(ctx, s)
+		if err != nil || len(ops) == 0 {
 			return none, err
-		}
-		if action != nil {
-			ops = append(ops, *action)
 		}
 		if err := c.write(ctx, ops...); err != nil {
 			return none, err
@@ -78,6 +62,31 @@ func (c *Coordinator) Abandon(ctx context.Context, in gate.Delivery) error {
 		return none, nil
 	})
 	return err
+}
+
+// abandon are the writes that let go of a dead attempt's step. In a closed run
+// no step changes; what its action came to is still to be found out.
+func (d *delivered) abandon(ctx context.Context, s *record.Step) ([]store.Op, error) {
+	var ops []store.Op
+	action, err := d.lost(ctx, s, s.Nonce)
+	if err != nil {
+		return nil, err
+	}
+	if action != nil {
+		ops = append(ops, *action)
+	}
+	if d.run.Status.Closed() {
+		return ops, nil
+	}
+	step := d.record(ctx)
+	step.Tries.Crash++
+	runOp := d.returnReservationWhere(step, store.Equal(record.RunClosed, 0))
+	protocol.Release(step, s.Gen)
+	if step.Tries.Crash > d.c.cfg.CrashLimit {
+		step.GaveUp = &record.Fault{Error: outerloop.ErrorCrashed, Cause: fmt.Sprintf("its worker died %d times without an answer", step.Tries.Crash)}
+	}
+	step.Note(record.Entry{At: d.c.now(), Kind: "abandoned", Worker: step.Worker, Outcome: outerloop.ErrorCrashed})
+	return append(ops, step.Put(), runOp), nil
 }
 
 // lost makes the executing action of a dead attempt unknown.

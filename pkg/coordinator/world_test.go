@@ -45,6 +45,8 @@ type world struct {
 	chaos *chaos
 	work  map[string]worker
 	outer provider
+	// alive are the invocations that were begun.
+	alive []*invocation
 	// strip is handed to the stores of worlds made from this one.
 	strip  func(store.Op) store.Op
 	alerts []coordinator.Alert
@@ -410,6 +412,7 @@ func (w *world) deliver(m *message) {
 	}
 	w.ids++
 	inv := &invocation{w: w, m: m, request: fmt.Sprintf("req%d", w.ids), delivery: d, limit: w.now.Add(visibility)}
+	w.alive = append(w.alive, inv)
 	if m.direct == nil { // an unacknowledged message comes back
 		w.later(visibility, "message visible again: "+d.Step+" "+d.Item, func() { w.deliver(m) })
 	} else {
@@ -426,4 +429,23 @@ func (w *world) provider() *provider {
 		w.outer = provider{effects: map[string]int{}, calls: map[string]int{}}
 	}
 	return &w.outer
+}
+
+// die is the end of the engine's process, workers included, and a new one that
+// takes over: it knows that nothing of the old one can act any more.
+func (w *world) die() {
+	for _, inv := range w.alive {
+		if inv.dead {
+			continue
+		}
+		inv.dead = true
+		if err := w.coord.Abandon(w.ctx, inv.delivery); err != nil {
+			w.log("  abandon: %v", err)
+			continue
+		}
+		m := inv.m
+		w.later(time.Second, "delivered again after the take-over: "+inv.delivery.Step, func() { w.deliver(m) })
+	}
+	w.alive = nil
+	w.boot()
 }
