@@ -229,13 +229,11 @@ func (e *estimator) step(def *loop.Definition, use stepUse, s *Split, counts *Co
 		return
 	}
 	seconds := e.quantity("worker_seconds_other")
-	rounds := 1.0
 	switch w.Charter.Kind {
 	case charter.KindGo:
 		seconds = e.quantity("worker_seconds_go")
 	case charter.KindAgent:
-		rounds = e.rounds(w)
-		seconds = e.quantity("worker_seconds_agent") * rounds
+		seconds = e.quantity("worker_seconds_agent") * e.rounds(w)
 		e.tokens(def, w, use, s, counts)
 	}
 	s.Lambda += e.lambda(use.Times, use.Times*seconds, "worker_gb")
@@ -280,26 +278,22 @@ func (e *estimator) tokens(def *loop.Definition, w *loop.Worker, use stepUse, s 
 // metric, and the polling of its workers' queues.
 func (e *estimator) fixed() float64 {
 	queues := map[string]bool{}
-	var find func(d *loop.Definition)
-	find = func(d *loop.Definition) {
-		for _, n := range d.Nodes {
-			if n.Worker != nil && n.Mode == charter.ModeQueue {
-				queues[n.Worker.Charter.Worker] = true
-			}
-			if n.Backup != nil && n.Mode == charter.ModeQueue {
-				queues[n.Backup.Charter.Worker] = true
-			}
-			if n.Review != nil && n.Review.Mode == charter.ModeQueue {
-				queues[n.Review.Worker.Charter.Worker] = true
-			}
-			for _, row := range n.Routes {
-				if row.Worker != nil && row.Mode == charter.ModeQueue {
-					queues[row.Worker.Charter.Worker] = true
-				}
-			}
+	add := func(w *loop.Worker, mode charter.Mode) {
+		if w != nil && mode == charter.ModeQueue {
+			queues[w.Charter.Worker] = true
 		}
 	}
-	find(e.Loop)
+	for _, n := range e.Loop.Nodes {
+		add(n.Worker, n.Mode)
+		add(n.Backup, n.Mode)
+		if n.Review != nil {
+			add(n.Review.Worker, n.Review.Mode)
+		}
+		for _, row := range n.Routes {
+			add(row.Worker, row.Mode)
+			add(row.Backup, row.Mode)
+		}
+	}
 	if len(queues) > 0 {
 		e.assume(fmt.Sprintf("fixed: an idle queue is polled %.0f times a month, for each of %d workers with a queue", e.quantity("idle_receives_a_queue"), len(queues)))
 	}

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -29,7 +30,7 @@ func readSVG(t interface{ Fatalf(string, ...any) }, text string) drawn {
 	decoder := xml.NewDecoder(strings.NewReader(text))
 	for {
 		token, err := decoder.Token()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return d
 		}
 		if err != nil {

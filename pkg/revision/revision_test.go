@@ -167,11 +167,7 @@ func TestCompareFindsEveryChange(t *testing.T) {
 		return rapid.SampledFrom([]string{"a", "b"}).Draw(t, "s")
 	})
 	list := rapid.Custom(func(t *rapid.T) any {
-		out := []any{}
-		for _, v := range rapid.SliceOfN(scalar, 0, 6).Draw(t, "list") {
-			out = append(out, v)
-		}
-		return out
+		return append([]any{}, rapid.SliceOfN(scalar, 0, 6).Draw(t, "list")...)
 	})
 	tree := rapid.Custom(func(t *rapid.T) map[string]any {
 		out := map[string]any{}

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"encoding/xml"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -33,7 +34,7 @@ func TestGraphForms(t *testing.T) {
 		svg := b.want(0, append(args, "--format", "svg", "--theme", "dark")...).out
 		decoder := xml.NewDecoder(strings.NewReader(svg))
 		for {
-			if _, err := decoder.Token(); err == io.EOF {
+			if _, err := decoder.Token(); errors.Is(err, io.EOF) {
 				break
 			} else if err != nil {
 				t.Fatalf("%v: %v", args, err)

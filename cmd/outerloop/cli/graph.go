@@ -73,14 +73,12 @@ func (a *app) writeGraph(g *graph.Graph, format string, theme graph.Theme) error
 	if a.asJSON() {
 		return a.writeJSON(g)
 	}
-	text := ""
+	text := graph.Mermaid(g)
 	switch format {
 	case "svg":
 		text = graph.SVG(g, theme)
 	case "dot":
 		text = graph.DOT(g)
-	default:
-		text = graph.Mermaid(g)
 	}
 	if _, err := fmt.Fprint(a.Out, text); err != nil {
 		return fmt.Errorf("writing the picture: %w", err)

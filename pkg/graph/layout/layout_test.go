@@ -74,13 +74,14 @@ func TestNothingOverlaps(t *testing.T) {
 				}
 			}
 		}
-		for i, arrow := range d.arrows {
-			checkRoute(t, d, p, arrow, p.Routes[i], related)
+		for i := range d.arrows {
+			d.checkRoute(t, p, i, related)
 		}
 	})
 }
 
-func checkRoute(t *rapid.T, d *drawing, p *Picture, arrow Arrow, r Route, related map[[2]string]bool) {
+func (d *drawing) checkRoute(t *rapid.T, p *Picture, i int, related map[[2]string]bool) {
+	arrow, r := d.arrows[i], p.Routes[i]
 	if related[[2]string{arrow.From, arrow.To}] || arrow.From == arrow.To {
 		if len(r.Points) > 0 {
 			t.Fatalf("%+v is drawn into itself", arrow)

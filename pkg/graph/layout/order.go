@@ -20,9 +20,7 @@ func (s *sheet) sort() {
 			best, least = s.orders(), n
 		}
 	}
-	for layer, order := range best {
-		s.layers[layer] = order
-	}
+	copy(s.layers, best)
 	s.number()
 }
 
