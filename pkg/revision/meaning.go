@@ -9,6 +9,7 @@
 package revision
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -146,11 +147,7 @@ var oneStamp = regexp.MustCompile(`^([a-z0-9][a-z0-9-]*) ([0-9]{1,9}) ([0-9a-f]{
 // Read finds the stamps in a compiled machine; nil where it has none (it was
 // compiled before there were any, or it is no machine). The loop's own is first.
 func Read(machine []byte) []Stamp {
-	var head struct{ Comment string }
-	if err := json.Unmarshal(machine, &head); err != nil {
-		return nil
-	}
-	found := stamped.FindStringSubmatch(head.Comment)
+	found := stamped.FindStringSubmatch(comment(machine))
 	if found == nil {
 		return nil
 	}
@@ -171,4 +168,27 @@ func Read(machine []byte) []Stamp {
 		out = append(out, Stamp{sort, fields[1], version, fields[3]})
 	}
 	return out
+}
+
+// comment reads no further than the machine's comment, which stands first.
+func comment(machine []byte) string {
+	decoder := json.NewDecoder(bytes.NewReader(machine))
+	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {
+		return ""
+	}
+	for decoder.More() {
+		key, err := decoder.Token()
+		if err != nil {
+			return ""
+		}
+		var value json.RawMessage
+		if err := decoder.Decode(&value); err != nil {
+			return ""
+		}
+		var text string
+		if key == "Comment" && json.Unmarshal(value, &text) == nil {
+			return text
+		}
+	}
+	return ""
 }

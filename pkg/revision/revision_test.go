@@ -198,3 +198,13 @@ func TestCompareFindsEveryChange(t *testing.T) {
 		}
 	})
 }
+
+// BenchmarkCheck is what validation pays for one loop: about the price of
+// hashing its declarations.
+func BenchmarkCheck(b *testing.B) {
+	d := load(b, loopFile, "", "")
+	machine := machineOf(d)
+	for b.Loop() {
+		Check(d, machine, "")
+	}
+}
