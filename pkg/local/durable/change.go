@@ -21,6 +21,7 @@ type change struct {
 	next []asl.Event // follow at once, in the same write
 
 	applied  bool
+	journal  []byte // the events, one a line
 	history  []asl.HistoryEvent
 	before   []store.Op // may be written ahead: messages, child executions
 	with     []store.Op // belong to this very write
@@ -49,6 +50,9 @@ func (ch *change) apply(event asl.Event) error {
 		step, err := ch.ex.x.Apply(event)
 		if err != nil {
 			return err
+		}
+		if ch.ex.Chunks > 0 { // a small execution has no journal
+			ch.journal = append(append(ch.journal, encode(event)...), '\n')
 		}
 		ch.applied = true
 		ch.ex.Last = ch.now

@@ -15,7 +15,7 @@
 // # What is kept
 //
 //	EXEC#name    record        machine, status, snapshot; due by its next timer or deadline
-//	             snapshot/N    the rest of a large snapshot
+//	             snapshot/N    a large snapshot; the record then has the events since
 //	             history/N     history events from N on
 //	QUEUE#queue  message ids   body, receive count; due by visibility
 //	MACHINE      hashes        definitions, as blobs

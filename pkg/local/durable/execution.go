@@ -1,8 +1,10 @@
 package durable
 
 import (
+	"bytes"
 	"container/list"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -16,8 +18,12 @@ type execution struct {
 	*record
 	x       *asl.Execution // nil until it has begun
 	version int64          // of the stored record; 0: not stored
-	chunks  int            // stored snapshot rows
+	parts   []int64        // versions of the stored snapshot rows
 	due     *store.IndexKey
+	// journal holds the events since the stored snapshot, one a line; steps
+	// counts the changes they came with.
+	journal []byte
+	steps   int
 	// calls are the open tasks whose function is to be called or is being
 	// called; sent the open tasks that wait in a queue, by the queue's name.
 	calls map[asl.TaskID]bool
@@ -85,18 +91,19 @@ func (c *Core) load(ctx context.Context, name string) (*execution, error) {
 
 // restore decodes a stored execution.
 func (c *Core) restore(ctx context.Context, item *store.Item) (*execution, error) {
-	r, snapshot, err := decodeRecord(item.Body)
+	r, rest, err := decodeRecord(item.Body)
 	if err != nil {
 		return nil, err
 	}
-	ex := &execution{record: r, version: item.Version, chunks: r.Chunks, due: item.Due}
+	ex := &execution{record: r, version: item.Version, due: item.Due}
 	if !r.begun() {
 		return ex, nil
 	}
-	snapshot, err = c.snapshot(ctx, r, snapshot)
+	snapshot, parts, err := c.snapshot(ctx, r, rest)
 	if err != nil {
 		return nil, err
 	}
+	ex.parts = parts
 	machine, err := c.machineOf(ctx, r)
 	if err != nil {
 		return nil, fmt.Errorf("restoring execution %s: %w", r.Name, err)
@@ -104,14 +111,36 @@ func (c *Core) restore(ctx context.Context, item *store.Item) (*execution, error
 	if ex.x, err = asl.Restore(machine, snapshot); err != nil {
 		return nil, fmt.Errorf("restoring execution %s: %w", r.Name, err)
 	}
+	if r.Chunks > 0 {
+		if err := ex.replay(rest); err != nil {
+			return nil, fmt.Errorf("restoring execution %s: %w", r.Name, err)
+		}
+	}
 	ex.index()
 	return ex, nil
 }
 
-// snapshot gathers the parts of a snapshot.
-func (c *Core) snapshot(ctx context.Context, r *record, first []byte) ([]byte, error) {
+// replay applies the events since the snapshot.
+func (ex *execution) replay(journal []byte) error {
+	for line := range bytes.Lines(journal) {
+		var event asl.Event
+		if err := json.Unmarshal(line, &event); err != nil {
+			return fmt.Errorf("reading the journal: %w", err)
+		}
+		if _, err := ex.x.Apply(event); err != nil {
+			return fmt.Errorf("replaying the journal: %w", err)
+		}
+		ex.steps++
+	}
+	ex.journal = journal
+	return nil
+}
+
+// snapshot gathers the parts of a snapshot and their versions; rest is what
+// follows the record's line.
+func (c *Core) snapshot(ctx context.Context, r *record, rest []byte) (whole []byte, parts []int64, err error) {
 	if r.Chunks == 0 {
-		return first, nil
+		return rest, nil, nil
 	}
 	keys := make([]store.Key, r.Chunks)
 	for i := range keys {
@@ -119,16 +148,16 @@ func (c *Core) snapshot(ctx context.Context, r *record, first []byte) ([]byte, e
 	}
 	items, err := c.cfg.Store.Get(context.WithoutCancel(ctx), keys...)
 	if err != nil {
-		return nil, fmt.Errorf("reading snapshot of %s: %w", r.Name, err)
+		return nil, nil, fmt.Errorf("reading snapshot of %s: %w", r.Name, err)
 	}
-	whole := slices.Clone(first)
 	for _, item := range items {
 		if item == nil {
-			return nil, fmt.Errorf("reading snapshot of %s: part missing: %w", r.Name, store.ErrCorrupt)
+			return nil, nil, fmt.Errorf("reading snapshot of %s: part missing: %w", r.Name, store.ErrCorrupt)
 		}
 		whole = append(whole, item.Body...)
+		parts = append(parts, item.Version)
 	}
-	return whole, nil
+	return whole, parts, nil
 }
 
 // machineOf finds the machine that an execution runs.

@@ -24,7 +24,11 @@ const mixed = `{"StartAt":"a","States":{
 	"d":{"Type":"Map","ItemProcessor":{"ProcessorConfig":{"Mode":"DISTRIBUTED","ExecutionType":"STANDARD"},"StartAt":"f","States":{
 	     "f":{"Type":"Task","Resource":"arn:aws:lambda:local:000000000000:function:double","End":true}}},"End":true}}}`
 
-const mixedOutput = `[2,4,6,8]`
+// The Map is wide enough for a journal beside its snapshot.
+const (
+	mixedInput  = `{"items":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]}`
+	mixedOutput = `[2,4,6,8,10,12,14,16,18,20,22,24,26,28,30,32]`
+)
 
 // world answers calls and messages; it lives outside of the store, as workers do.
 type world struct{ rng *rand.Rand }
@@ -95,9 +99,9 @@ func powerLoss(t *testing.T, rng *rand.Rand) {
 	w := world{rng}
 	var synced int
 	var log int64
-	cut := rng.IntN(60)
+	cut := rng.IntN(200)
 	for i := range 6 {
-		b.start(fmt.Sprintf("x%d", i), mixed, `{"items":[1,2,3,4]}`)
+		b.start(fmt.Sprintf("x%d", i), mixed, mixedInput)
 		if rng.IntN(2) == 0 {
 			b.ok(b.store.Sync(t.Context()))
 			synced, log = i+1, size(b, "-wal")

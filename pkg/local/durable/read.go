@@ -58,7 +58,7 @@ func (r Reader) describe(ctx context.Context, item *store.Item) (Description, er
 	if !rec.Status.Ended() {
 		return d, nil
 	}
-	whole, err := (&Core{cfg: Config{Store: readOnly{r.Store}}}).snapshot(ctx, rec, first)
+	whole, _, err := (&Core{cfg: Config{Store: readOnly{r.Store}}}).snapshot(ctx, rec, first)
 	if err != nil {
 		return Description{}, err
 	}

@@ -28,8 +28,15 @@ const (
 	sortFolded   = "folded/"
 )
 
-// chunk is the size of the parts in which bodies are kept.
-const chunk = 320_000
+// chunk is the size of the parts in which bodies are kept. A snapshot over
+// inline stands in rows of its own, and is written anew only after journalSteps
+// changes or journalBytes: what happened since stands in the record.
+const (
+	chunk        = 320_000
+	inline       = 4096
+	journalSteps = 24
+	journalBytes = 8192
+)
 
 // record is what is known of an execution beside its snapshot.
 type record struct {
@@ -53,7 +60,8 @@ type record struct {
 	Submitted []asl.TaskID `json:"submitted,omitempty"`
 	// Beats are the last heartbeats of tasks that need them.
 	Beats map[asl.TaskID]time.Time `json:"beats,omitempty"`
-	// Chunks counts the snapshot rows beside the record.
+	// Chunks counts the snapshot rows beside the record; 0: the snapshot stands
+	// in the record. Otherwise the record holds the events since, one a line.
 	Chunks int `json:"chunks,omitempty"`
 	// Folded: the history stands in folded rows.
 	Folded bool `json:"folded,omitempty"`
@@ -88,34 +96,38 @@ func (r *record) list() *store.IndexKey {
 }
 
 // bodies encodes a record and its snapshot: the record's line, then the
-// snapshot; what is over a chunk goes into further bodies.
+// snapshot, or further bodies for a large one.
 func (r *record) bodies(snapshot []byte) ([][]byte, error) {
 	var all [][]byte
 	rest := snapshot
-	if len(snapshot) > chunk {
-		rest = snapshot[:chunk]
-		all = slices.Collect(slices.Chunk(snapshot[chunk:], chunk))
+	if len(snapshot) > inline {
+		rest, all = nil, slices.Collect(slices.Chunk(snapshot, chunk))
 	}
 	r.Chunks = len(all)
+	first, err := r.body(rest)
+	return append([][]byte{first}, all...), err
+}
+
+// body is the record's line and what follows it.
+func (r *record) body(rest []byte) ([]byte, error) {
 	line, err := json.Marshal(r)
 	if err != nil {
 		return nil, fmt.Errorf("encoding execution %s: %w", r.Name, err)
 	}
-	first := append(append(line, '\n'), rest...)
-	return append([][]byte{first}, all...), nil
+	return append(append(line, '\n'), rest...), nil
 }
 
-// decodeRecord reads the first body; snapshot is what of it stands there.
-func decodeRecord(body []byte) (*record, []byte, error) {
-	line, snapshot, ok := bytes.Cut(body, []byte{'\n'})
+// decodeRecord reads the first body; rest is the snapshot, or the events since.
+func decodeRecord(body []byte) (r *record, rest []byte, err error) {
+	line, rest, ok := bytes.Cut(body, []byte{'\n'})
 	if !ok {
 		return nil, nil, fmt.Errorf("decoding execution: %w", store.ErrCorrupt)
 	}
-	r := &record{}
+	r = &record{}
 	if err := json.Unmarshal(line, r); err != nil {
 		return nil, nil, fmt.Errorf("decoding execution: %w", err)
 	}
-	return r, snapshot, nil
+	return r, rest, nil
 }
 
 func chunkKey(name string, n int) store.Key {

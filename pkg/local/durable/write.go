@@ -20,7 +20,7 @@ func (ch *change) write() error {
 	if ex.Status.Ended() && ex.Ended.IsZero() {
 		ex.Ended = ch.now
 	}
-	state, due, err := ch.state()
+	state, due, parts, err := ch.state()
 	if err != nil {
 		return err
 	}
@@ -46,35 +46,57 @@ func (ch *change) write() error {
 	if due == nil || ex.due == nil || *due != *ex.due {
 		ch.c.timers.left(ex.due)
 	}
-	ex.chunks, ex.due = ex.Chunks, due
+	ex.parts, ex.due = parts, due
 	return nil
 }
 
-// state makes the operations that replace record and snapshot.
-func (ch *change) state() ([]store.Op, *store.IndexKey, error) {
+// state makes the operations that replace the record, and the snapshot unless
+// the events since the last one are few.
+func (ch *change) state() (ops []store.Op, due *store.IndexKey, parts []int64, err error) {
 	ex := ch.ex
-	due := ex.place(ch.now)
+	due = ex.place(ch.now)
+	if ch.journaled() {
+		ex.journal = append(ex.journal, ch.journal...)
+		ex.steps++
+		body, err := ex.body(ex.journal)
+		return []store.Op{ch.record(body, due)}, due, ex.parts, err
+	}
 	bodies, err := ex.encoded(ex.record)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	item := store.Item{Key: recordKey(ex.Name), Version: ex.version, Body: bodies[0], List: ex.list(), Due: due}
-	ops := []store.Op{store.Replace(item)}
-	if ex.version == 0 {
-		ops[0] = store.Create(item)
-	}
+	ex.journal, ex.steps = nil, 0
+	ops = []store.Op{ch.record(bodies[0], due)}
 	for i, body := range bodies[1:] {
 		part := store.Item{Key: chunkKey(ex.Name, i+1), Body: body}
-		if i < ex.chunks {
+		if i < len(ex.parts) {
+			part.Version = ex.parts[i]
 			ops = append(ops, store.Replace(part))
 		} else {
 			ops = append(ops, store.Create(part))
 		}
+		parts = append(parts, part.Version+1)
 	}
-	for i := len(bodies) - 1; i < ex.chunks; i++ {
-		ops = append(ops, store.Remove(chunkKey(ex.Name, i+1), 0))
+	for i := len(bodies) - 1; i < len(ex.parts); i++ {
+		ops = append(ops, store.Remove(chunkKey(ex.Name, i+1), ex.parts[i]))
 	}
-	return ops, due, nil
+	return ops, due, parts, nil
+}
+
+// journaled tells whether the stored snapshot still does, with the events since.
+func (ch *change) journaled() bool {
+	ex := ch.ex
+	return len(ex.parts) > 0 && !ex.Status.Ended() && ex.steps < journalSteps && len(ex.journal)+len(ch.journal) <= journalBytes
+}
+
+// record makes the operation that writes the record.
+func (ch *change) record(body []byte, due *store.IndexKey) store.Op {
+	ex := ch.ex
+	item := store.Item{Key: recordKey(ex.Name), Version: ex.version, Body: body, List: ex.list(), Due: due}
+	if ex.version == 0 {
+		return store.Create(item)
+	}
+	return store.Replace(item)
 }
 
 // place is the execution's key in the due index; one that stays hot keeps its key.
