@@ -12,7 +12,7 @@ func (s *sheet) align() {
 			c.x = at
 		}
 	}
-	const rounds = 16
+	const rounds = 40
 	for i := range rounds {
 		for j := range s.layers {
 			layer := s.layers[j]
@@ -47,10 +47,10 @@ func wish(c *cell, round int) (at, weight float64) {
 			sum, weight = sum+w*to, weight+w
 		}
 	}
-	if round%2 == 0 || round > 11 || len(c.down) == 0 {
+	if round%2 == 0 || round > 33 || len(c.down) == 0 {
 		look(c.up, true)
 	}
-	if round%2 == 1 || round > 11 || len(c.up) == 0 {
+	if round%2 == 1 || round > 33 || len(c.up) == 0 {
 		look(c.down, false)
 	}
 	if weight == 0 {
@@ -64,7 +64,7 @@ func pull(p *piece) float64 {
 	w := 1.0
 	for _, c := range []*cell{p.upper, p.lower} {
 		if c.box == nil {
-			w *= 2.5
+			w *= 4
 		}
 	}
 	return w

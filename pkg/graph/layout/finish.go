@@ -19,10 +19,12 @@ func (s *sheet) finish() {
 	if f.TitleHeight > 0 {
 		at += minTitle
 	}
+	for _, c := range s.cells {
+		c.x += shift
+	}
 	for i, layer := range s.layers {
 		deep := 0.0
 		for _, c := range layer {
-			c.x += shift
 			deep = max(deep, c.height)
 		}
 		s.tops, s.deep = append(s.tops, at), append(s.deep, deep)
