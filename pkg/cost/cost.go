@@ -320,7 +320,7 @@ func (e *estimator) assumptions() []string {
 	out = append(out,
 		"every run goes the longest way, without retries, revisions or questions to people",
 		fmt.Sprintf("a worker in Go runs %gs, an agent %gs for each round, others %gs, with %g MB", e.quantity("worker_seconds_go"), e.quantity("worker_seconds_agent"), e.quantity("worker_seconds_other"), e.quantity("worker_gb")*1024),
-		fmt.Sprintf("a step writes %g units and calls its gate %g times", e.quantity("write_units_a_step"), e.quantity("gate_calls_a_step")))
+		fmt.Sprintf("a step writes %g units, reads %g and calls its gate %g times", e.quantity("write_units_a_step"), e.quantity("read_units_a_step"), e.quantity("gate_calls_a_step")))
 	return out
 }
 

@@ -20,7 +20,9 @@ type Table struct {
 	Source   string `json:"source"`
 	// Prices are by what is bought.
 	Prices map[string]Price `json:"prices"`
-	// Quantities are estimates, each named for what it counts.
+	// Measured says which quantities were measured, how and when.
+	Measured string `json:"measured"`
+	// Quantities are each named for what they count.
 	Quantities map[string]float64 `json:"quantities"`
 }
 
