@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/outerloop-dev/outerloop"
@@ -64,8 +65,20 @@ func (q *delivered) due(ctx context.Context) (missing, reason string, err error)
 }
 
 // readFacts reads the facts that the step declares. A fact that is absent or
-// too old is a missing input.
+// too old is a missing input, unless only the substitute of the work needs it.
 func (q *delivered) readFacts(ctx context.Context, p *prepared) error {
+	return q.readThese(ctx, p, func(name string) bool { return !forSubstitute(q.node, name) })
+}
+
+// forSubstitute tells whether a fact is read for the time when the work has failed.
+func forSubstitute(n *loop.Node, name string) bool {
+	if n.Failure == nil || n.Failure.Substitute == nil || !slices.Contains(n.Failure.Substitute.Uses.Facts, name) {
+		return false
+	}
+	return n.Input == nil || !slices.Contains(n.Input.Uses.Facts, name)
+}
+
+func (q *delivered) readThese(ctx context.Context, p *prepared, needed func(name string) bool) error {
 	if len(q.node.Reads) == 0 {
 		return nil
 	}
@@ -89,11 +102,14 @@ func (q *delivered) readFacts(ctx context.Context, p *prepared) error {
 		if err != nil {
 			return err
 		}
-		if fact == nil {
-			return &fault{class: outerloop.ClassMissingInput, cause: fmt.Sprintf("fact %s is not there", names[i])}
-		}
-		if age := q.c.now().Sub(fact.At); read.Fresh > 0 && age > read.Fresh {
-			return &fault{class: outerloop.ClassMissingInput, cause: fmt.Sprintf("fact %s is %s old, at most %s is allowed", names[i], age.Round(time.Second), read.Fresh)}
+		if lack := q.lacks(names[i], fact, read.Fresh); lack != "" {
+			if needed(read.Name) {
+				return &fault{class: outerloop.ClassMissingInput, cause: lack}
+			}
+			if fact == nil {
+				p.versions[names[i]] = 0
+			}
+			continue
 		}
 		raw, err := q.c.raw(ctx, fact.Value)
 		if err != nil {
@@ -105,6 +121,17 @@ func (q *delivered) readFacts(ctx context.Context, p *prepared) error {
 		p.facts[read.Name], p.versions[names[i]] = raw, fact.Stored
 	}
 	return nil
+}
+
+// lacks tells why a fact cannot be used.
+func (q *delivered) lacks(name string, fact *record.Fact, fresh time.Duration) string {
+	if fact == nil {
+		return fmt.Sprintf("fact %s is not there", name)
+	}
+	if age := q.c.now().Sub(fact.At); fresh > 0 && age > fresh {
+		return fmt.Sprintf("fact %s is %s old, at most %s is allowed", name, age.Round(time.Second), fresh)
+	}
+	return ""
 }
 
 // resolve computes what the worker gets and checks it against its charter: an

@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"context"
+	"slices"
 
 	"github.com/outerloop-dev/outerloop"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator/protocol"
@@ -224,7 +225,7 @@ func (d *delivered) ruleEnd(ctx context.Context, f record.Fault, end ruledEnd) (
 }
 
 func (d *delivered) ruleSubstitute(ctx context.Context, op operation, f record.Fault) (ruling, error) {
-	value, err := d.tree(ctx, d.node.Failure.Substitute, d.index, nil)
+	value, err := d.substitute(ctx)
 	if err == nil {
 		if primary, _ := d.workers(); primary != nil && !d.review {
 			if faults := primary.Output.CheckValue(value); len(faults) > 0 {
@@ -243,6 +244,18 @@ func (d *delivered) ruleSubstitute(ctx context.Context, op operation, f record.F
 		return ruling{}, err
 	}
 	return d.ruleEnd(ctx, f, ruledEnd{outcome: outerloop.OutcomeSubstituted, output: output})
+}
+
+// substitute computes what stands for the work, of facts as they are now.
+func (d *delivered) substitute(ctx context.Context) (any, error) {
+	tree := d.node.Failure.Substitute
+	used := func(name string) bool { return slices.Contains(tree.Uses.Facts, name) }
+	if len(tree.Uses.Facts) > 0 {
+		if err := d.readThese(ctx, &prepared{}, used); err != nil {
+			return nil, err
+		}
+	}
+	return d.tree(ctx, tree, d.index, nil)
 }
 
 // ruleHalt blocks the run and leaves the step open for the next generation.
