@@ -7,17 +7,27 @@ import (
 	"github.com/outerloop-dev/outerloop/cmd/outerloop/cli"
 	accesscodes "github.com/outerloop-dev/outerloop/functions/workers/access-codes"
 	"github.com/outerloop-dev/outerloop/functions/workers/aggregator"
+	"github.com/outerloop-dev/outerloop/functions/workers/books"
 	claimchecker "github.com/outerloop-dev/outerloop/functions/workers/claim-checker"
 	crmscan "github.com/outerloop-dev/outerloop/functions/workers/crm-scan"
+	digestwriter "github.com/outerloop-dev/outerloop/functions/workers/digest-writer"
 	"github.com/outerloop-dev/outerloop/functions/workers/environments"
 	followuptemplate "github.com/outerloop-dev/outerloop/functions/workers/followup-template"
 	followupwriter "github.com/outerloop-dev/outerloop/functions/workers/followup-writer"
+	invoicematcher "github.com/outerloop-dev/outerloop/functions/workers/invoice-matcher"
+	invoiceocr "github.com/outerloop-dev/outerloop/functions/workers/invoice-ocr"
+	invoicereader "github.com/outerloop-dev/outerloop/functions/workers/invoice-reader"
 	leadqualifier "github.com/outerloop-dev/outerloop/functions/workers/lead-qualifier"
+	"github.com/outerloop-dev/outerloop/functions/workers/ledger"
 	"github.com/outerloop-dev/outerloop/functions/workers/mailer"
+	orderlookup "github.com/outerloop-dev/outerloop/functions/workers/order-lookup"
+	paperfetch "github.com/outerloop-dev/outerloop/functions/workers/paper-fetch"
+	papersearch "github.com/outerloop-dev/outerloop/functions/workers/paper-search"
 	paymentlookup "github.com/outerloop-dev/outerloop/functions/workers/payment-lookup"
 	researchplanner "github.com/outerloop-dev/outerloop/functions/workers/research-planner"
 	salesdashboard "github.com/outerloop-dev/outerloop/functions/workers/sales-dashboard"
 	sourcesearch "github.com/outerloop-dev/outerloop/functions/workers/source-search"
+	"github.com/outerloop-dev/outerloop/functions/workers/summariser"
 )
 
 // version is set when the program is built.
@@ -34,9 +44,12 @@ func program() cli.Config {
 			claimchecker.Worker, mailer.Worker, salesdashboard.Worker,
 			researchplanner.Worker, sourcesearch.Worker, aggregator.Worker,
 			paymentlookup.Worker, accesscodes.Worker, environments.Worker, // booking
+			invoicereader.Worker, invoiceocr.Worker, orderlookup.Worker, invoicematcher.Worker, ledger.Worker, books.Worker, // invoice
+			papersearch.Worker, paperfetch.Worker, summariser.Worker, digestwriter.Worker,
 		},
 		Crew: agents,
 		Pages: []cli.Page{
+			{Fact: "papers/digest", Render: digestwriter.Render},
 			{Fact: "dashboard/sales", Render: salesdashboard.Render},
 			{Fact: "research/latest", Render: aggregator.Render},
 		},
