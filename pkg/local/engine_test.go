@@ -3,6 +3,7 @@ package local_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 	"sync"
@@ -180,6 +181,38 @@ func TestTakeOverAtOnce(t *testing.T) {
 				t.Errorf("%d calls after the take-over, want %d", alive.calls.Load(), want)
 			}
 		})
+	}
+}
+
+// Many starts at once, several drivers, one reader: each run comes to its own end.
+func TestManyRunsAtOnce(t *testing.T) {
+	t.Parallel()
+	cfg := config(t, &crew{})
+	e := open(t, cfg)
+	const n = 40
+	runs := make([]string, n)
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			started, err := e.Coordinator().Start(t.Context(), request("chain", i))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			runs[i] = started.Run
+			if _, err := e.RunUntilIdle(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	r, err := local.OpenReader(t.Context(), cfg.State, cfg.Loops...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for i, run := range runs {
+		wants(t, r.Coordinator(), run, outerloop.StatusCompleted, fmt.Sprintf(`{"n":%d}`, i+3))
 	}
 }
 
