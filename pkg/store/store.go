@@ -223,9 +223,10 @@ type Pipeline interface {
 // Scanner is what a store offers beside Store that can walk through all it
 // holds: for moving its content elsewhere.
 type Scanner interface {
-	// Scan answers up to limit items (1 to 1,000) that follow a key in the order
-	// of partition and sort key; the zero key begins. An answer of large bodies
-	// may be shorter; an empty one is the end.
+	// Scan answers up to limit items (1 to 1,000) that follow a key; the zero key
+	// begins. Partitions come in the store's own order, one after the other, the
+	// items of one in the order of the sort key. An answer of large bodies may be
+	// shorter; an empty one is the end. What is written meanwhile may be missed.
 	Scan(ctx context.Context, after Key, limit int) ([]Item, error)
 }
 

@@ -27,7 +27,11 @@ func TestStoreOnEndpoint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bundle := storetest.Bundle{Store: s, Features: storetest.Features{
+	scanner, err := dynamostore.NewScanner(client, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bundle := storetest.Bundle{Store: s, Scan: scanner, Features: storetest.Features{
 		Remote: true, LaggingIndexes: true, GrowsUnchecked: os.Getenv("OUTERLOOP_DYNAMODB_EMULATED") != "",
 	}}
 	if config.Objects != nil {

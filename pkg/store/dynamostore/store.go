@@ -66,20 +66,26 @@ func New(c Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{client: c.Client, table: c.Table, objects: c.Objects, bucket: c.Bucket, prefix: c.Prefix}
-	s.pace = pace{patience: c.Patience, now: c.Now, sleep: c.Sleep, random: c.Random}
-	if s.pace.patience == 0 {
-		s.pace.patience = 5 * time.Second
-	}
-	if s.pace.now == nil {
-		s.pace.now = time.Now
-	}
-	if s.pace.sleep == nil {
-		s.pace.sleep = sleep
-	}
-	if s.pace.random == nil {
-		s.pace.random = rand.Float64
-	}
+	s.pace = c.pace()
 	return s, nil
+}
+
+// pace fills in the defaults of what decides when a call is repeated.
+func (c Config) pace() pace {
+	p := pace{patience: c.Patience, now: c.Now, sleep: c.Sleep, random: c.Random}
+	if p.patience == 0 {
+		p.patience = 5 * time.Second
+	}
+	if p.now == nil {
+		p.now = time.Now
+	}
+	if p.sleep == nil {
+		p.sleep = sleep
+	}
+	if p.random == nil {
+		p.random = rand.Float64
+	}
+	return p
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

@@ -54,7 +54,7 @@ func onFake(t *testing.T) (*dynamofake.Fake, storetest.Bundle) {
 	fake.Now = clock.now
 	s := newStore(t, fake, objects, clock)
 	return fake, storetest.Bundle{
-		Store: s, Blobs: s,
+		Store: s, Blobs: s, Scan: newScanner(t, fake, clock),
 		Damage: func(t *testing.T, ref string) {
 			if n := objects.Damage(strings.TrimPrefix(ref, "sha256:")); n != 1 {
 				t.Fatalf("%d objects hold %s", n, ref)
@@ -69,6 +69,15 @@ func newStore(t *testing.T, client dynamostore.Client, objects dynamostore.Objec
 		Client: client, Table: "loops", Objects: objects, Bucket: "blobs", Prefix: "p/",
 		Now: clock.now, Sleep: clock.sleep,
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func newScanner(t *testing.T, client dynamostore.ScanClient, clock *clock) *dynamostore.Scanner {
+	t.Helper()
+	s, err := dynamostore.NewScanner(client, dynamostore.Config{Table: "loops", Now: clock.now, Sleep: clock.sleep})
 	if err != nil {
 		t.Fatal(err)
 	}

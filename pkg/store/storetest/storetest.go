@@ -30,6 +30,8 @@ type Features struct {
 type Bundle struct {
 	Store    store.Store
 	Features Features
+	// Scan walks through the store; nil: the store does, if it is a store.Scanner.
+	Scan store.Scanner
 	// Blobs is nil where the adapter keeps none.
 	Blobs store.Blobs
 	// Damage changes one byte of a stored blob.

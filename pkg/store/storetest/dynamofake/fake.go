@@ -1,4 +1,4 @@
-// Package dynamofake is a DynamoDB in memory, for tests: the six calls and the
+// Package dynamofake is a DynamoDB in memory, for tests: the calls and the
 // expressions that dynamostore emits, with the service's answers. A
 // differential test compares it with an independent implementation. It can
 // throttle, conflict, time out before and after the write, and serve stale
