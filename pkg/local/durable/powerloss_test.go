@@ -84,7 +84,11 @@ func TestPowerLoss(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
-	for range 12 {
+	rounds := 12
+	if testing.Short() {
+		rounds = 4
+	}
+	for range rounds {
 		powerLoss(t, rng)
 	}
 }
