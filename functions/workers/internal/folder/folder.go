@@ -1,5 +1,6 @@
-// Package folder is a connection of kind files: a directory that stands for a
-// service outside, such as an archive that is read or a store that is written.
+// Package folder reads a connection of kind files: a directory of the project
+// that stands for a service outside, such as an archive. What workers write
+// outside is package outside's.
 package folder
 
 import (
@@ -77,70 +78,6 @@ func Lines[T any](f Folder, name string, take func(line int, record T), reject f
 		}
 	}
 	return nil
-}
-
-// Add puts a new file, whole or not at all, and returns when it is on the
-// disk. Errors: fs.ErrExist when the name is taken; any error but that one and
-// a *SyncError says that the file is not there.
-func (f Folder) Add(name string, content []byte) error {
-	path, err := f.path(name)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(f.dir, 0o755); err != nil {
-		return fmt.Errorf("connection %s: %w", f.name, err)
-	}
-	draft, err := os.CreateTemp(f.dir, ".draft-*")
-	if err != nil {
-		return fmt.Errorf("connection %s: %w", f.name, err)
-	}
-	defer os.Remove(draft.Name())
-	_, err = draft.Write(content)
-	if err = errors.Join(err, draft.Sync(), draft.Close(), os.Chmod(draft.Name(), 0o644)); err != nil {
-		return fmt.Errorf("connection %s: writing %s: %w", f.name, name, err)
-	}
-	if err := os.Link(draft.Name(), path); err != nil {
-		return fmt.Errorf("connection %s: %w", f.name, err)
-	}
-	return f.sync()
-}
-
-// SyncError says that a file was added, but perhaps does not survive a crash.
-type SyncError struct{ Err error }
-
-// Error is the cause's text.
-func (e *SyncError) Error() string { return "syncing: " + e.Err.Error() }
-
-// Unwrap gives the cause.
-func (e *SyncError) Unwrap() error { return e.Err }
-
-func (f Folder) sync() error {
-	d, err := os.Open(f.dir)
-	if err != nil {
-		return &SyncError{err}
-	}
-	if err := errors.Join(d.Sync(), d.Close()); err != nil {
-		return &SyncError{err}
-	}
-	return nil
-}
-
-// Names are the folder's files, sorted; a folder that is not there has none.
-func (f Folder) Names() ([]string, error) {
-	entries, err := os.ReadDir(f.dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, worker.Transient("connection %s: %w", f.name, err)
-	}
-	var names []string
-	for _, e := range entries {
-		if !e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
-			names = append(names, e.Name())
-		}
-	}
-	return names, nil
 }
 
 // path is a file's path; a name never leads out of the folder.
