@@ -99,6 +99,37 @@ func errorsCross(t *testing.T, s *local.Session, run string) {
 	}
 }
 
+// An owner that serves does what visitors ask for, and ends with its context.
+func TestServe(t *testing.T) {
+	t.Parallel()
+	cfg := config(t, &crew{})
+	e := open(t, cfg)
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- e.Serve(ctx) }()
+	s, err := local.Join(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	started, err := s.Start(t.Context(), request("chain", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Drive(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wants(t, e.Coordinator(), started.Run, outerloop.StatusCompleted, `{"n":4}`)
+	if n, err := s.Prune(t.Context(), time.Now().Add(time.Hour)); n != 1 || err != nil {
+		t.Errorf("pruned %d, %v", n, err)
+	}
+	wants(t, e.Coordinator(), started.Run, outerloop.StatusCompleted, `{"n":4}`)
+	stop()
+	if err := <-served; err != nil {
+		t.Errorf("serving ended with %v", err)
+	}
+}
+
 // A visitor goes on when its owner goes away, as the owner.
 func TestAVisitorTakesOver(t *testing.T) {
 	t.Parallel()
