@@ -144,3 +144,34 @@ func TestDiff(t *testing.T) {
 	}
 	b.want(0, "diff", ".", ".").has(t, "nothing has changed")
 }
+
+// What a compiled version means stays what it means: validate and compile
+// refuse another meaning under the same number.
+func TestVersionsMeanOneThing(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write("outerloop.yaml", "project: acme\nzone: UTC\npeople: {lead: {email: lead@acme.example}}\ngroups: {ops: {members: [lead], alert: [email]}}\n")
+	charter := func(version, timeout string) {
+		b.write("functions/workers/writer/charter.yaml", "worker: writer\nversion: "+version+"\nowner: ops\nobjective: A text.\nkind: go\n"+
+			"input: {type: object, properties: {name: {type: string}}, required: [name], additionalProperties: false}\n"+
+			"output: {type: object, properties: {text: {type: string}}, required: [text], additionalProperties: false}\n"+
+			"reads: []\nwrites: []\ntools: {}\nauthority: prepare\nrisk: low\nsuccess: {metric: read, at_least: 90%}\n"+
+			"fails_with: [timeout, transient, fatal]\ndispatch: {mode: direct, timeout: "+timeout+"}\n")
+	}
+	charter("1", "30s")
+	b.write("statemachines/tidy.loop.yaml", "loop: tidy\nversion: 1\nowner: ops\nobjective: Things are tidy.\nsubject: ${input.name}\n"+
+		"input: {type: object, properties: {name: {type: string}}, required: [name], additionalProperties: false}\n"+
+		"budget: {cost: 0.10 USD, deadline: 1h}\ndefaults: {on_failure: {retry: 1, then: halt}}\n"+
+		"steps:\n  first: {worker: writer, input: {name: \"${input.name}\"}}\noutput: {text: \"${first.text}\"}\n")
+	b.want(0, "validate")
+	b.want(0, "compile")
+	b.want(0, "validate")
+	charter("1", "40s")
+	b.want(cli.ExitUsage, "validate").has(t, "functions/workers/writer/charter.yaml:2:10", "E260", "Write version 2")
+	b.want(cli.ExitUsage, "compile").has(t, "E260")
+	charter("2", "40s")
+	b.want(0, "validate")
+	b.want(0, "compile")
+	charter("1", "30s")
+	b.want(cli.ExitUsage, "validate").has(t, "E261", "above 2")
+}
