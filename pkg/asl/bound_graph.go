@@ -18,7 +18,7 @@ func (g *graph) longest(states []*state) (int64, *state) {
 	var most int64
 	var open *state
 	for _, group := range groups { // what is led to comes first
-		weight, cycle := g.group(group, in)
+		weight, cycle := g.group(group)
 		if open == nil {
 			open = cycle
 		}
@@ -42,7 +42,7 @@ func (g *graph) longest(states []*state) (int64, *state) {
 // group returns what states that lead to each other can cost together. With a
 // state of a known number of visits taken out, the rest is run through once
 // more than it is visited.
-func (g *graph) group(group []*state, in map[*state]bool) (int64, *state) {
+func (g *graph) group(group []*state) (int64, *state) {
 	if len(group) == 1 && !group[0].leadsTo(group[0]) {
 		return g.weight[group[0]], nil
 	}

@@ -119,8 +119,7 @@ func conflict(text string, p *jsonpath.Path, doc []byte) *fault {
 }
 
 // finish turns a state's result into its output and leaves the state.
-// selected is what $ means in Assign.
-func (t *transition) finish(f *flow, result []byte, next *state) {
+func (t *transition) finish(f *flow, result []byte) {
 	st := f.state
 	s := &scope{input: result, flow: f, run: t}
 	assigned, bad := t.evalAssign(s, st.assign)
@@ -137,8 +136,5 @@ func (t *transition) finish(f *flow, result []byte, next *state) {
 		t.fail(f, *bad)
 		return
 	}
-	if next == nil {
-		next = st.next
-	}
-	t.leave(f, exit{output: result, next: next, assigned: assigned})
+	t.leave(f, exit{output: result, next: st.next, assigned: assigned})
 }

@@ -77,7 +77,7 @@ func (t *transition) join(f *flow, previous int64) {
 		t.fail(f, t.tooLarge(f.state.name))
 		return
 	}
-	t.finish(f, output, nil)
+	t.finish(f, output)
 }
 
 func (g *group) remove(branch *flow) {

@@ -43,12 +43,12 @@ var intrinsics = map[string]intrinsic{
 	"States.UUID":           {0, 0, func(in *invocation) ([]byte, error) { return rawjson.Quote(in.random.uuid()), nil }},
 }
 
-// array argument i.
-func (in *invocation) array(i int) ([]byte, error) {
-	if rawjson.KindOf(in.args[i]) != rawjson.Array {
-		return nil, fmt.Errorf("Argument %d must be an array but was: %s", i+1, in.args[i])
+// array is the first argument, which must be one.
+func (in *invocation) array() ([]byte, error) {
+	if rawjson.KindOf(in.args[0]) != rawjson.Array {
+		return nil, fmt.Errorf("Argument 1 must be an array but was: %s", in.args[0])
 	}
-	return in.args[i], nil
+	return in.args[0], nil
 }
 
 // text argument i.

@@ -10,7 +10,7 @@ import (
 func array(in *invocation) ([]byte, error) { return rawjson.Join(in.args), nil }
 
 func arrayPartition(in *invocation) ([]byte, error) {
-	arr, err := in.array(0)
+	arr, err := in.array()
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func arrayPartition(in *invocation) ([]byte, error) {
 }
 
 func arrayContains(in *invocation) ([]byte, error) {
-	arr, err := in.array(0)
+	arr, err := in.array()
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func arrayRange(in *invocation) ([]byte, error) {
 }
 
 func arrayGetItem(in *invocation) ([]byte, error) {
-	arr, err := in.array(0)
+	arr, err := in.array()
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func arrayGetItem(in *invocation) ([]byte, error) {
 }
 
 func arrayLength(in *invocation) ([]byte, error) {
-	arr, err := in.array(0)
+	arr, err := in.array()
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func arrayLength(in *invocation) ([]byte, error) {
 }
 
 func arrayUnique(in *invocation) ([]byte, error) {
-	arr, err := in.array(0)
+	arr, err := in.array()
 	if err != nil {
 		return nil, err
 	}

@@ -129,7 +129,7 @@ func (l *loader) block(o *object) *block {
 	}
 	for key, v := range rawjson.Members(states.value) {
 		name := rawjson.Text(key)
-		if s := l.state(name, v, b, states.path+"/"+name); s != nil {
+		if s := l.state(name, v, states.path+"/"+name); s != nil {
 			b.states = append(b.states, s)
 			b.byName[name] = s
 		}
@@ -146,7 +146,7 @@ func (l *loader) block(o *object) *block {
 }
 
 // state reads one state and notes its name.
-func (l *loader) state(name string, v []byte, b *block, path string) *state {
+func (l *loader) state(name string, v []byte, path string) *state {
 	s := &state{name: name, path: path}
 	if n := utf8.RuneCountInString(name); n == 0 || n > MaxName {
 		l.schema(path, "State name must have 1 to %d characters but has %d", MaxName, n)

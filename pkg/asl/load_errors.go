@@ -72,7 +72,7 @@ func (o *object) errorNames(last bool) []string {
 }
 
 // catchers reads Catch.
-func (o *object) catchers(s *state) []catcher {
+func (o *object) catchers() []catcher {
 	list := o.list("Catch", false)
 	out := make([]catcher, 0, len(list))
 	for i, v := range list {

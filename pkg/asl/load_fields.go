@@ -50,7 +50,7 @@ func (l *loader) common(o *object, s *state) {
 	s.selector = o.template("ResultSelector")
 	s.assign = o.assign()
 	s.retry = o.retriers()
-	s.catch = o.catchers(s)
+	s.catch = o.catchers()
 	switch s.kind {
 	case typeSucceed, typeFail:
 		s.end = true

@@ -139,8 +139,6 @@ type secondsField struct {
 	field string
 }
 
-func (s secondsField) set() bool { return s.value > 0 || s.path != nil }
-
 type waitSpec struct {
 	seconds     json.RawMessage
 	secondsPath expression
@@ -152,7 +150,6 @@ type waitSpec struct {
 type failSpec struct {
 	err, cause         *string
 	errPath, causePath expression
-	errText, causeText string
 }
 
 type choiceSpec struct {

@@ -16,7 +16,7 @@ func (t *transition) pass(f *flow) {
 	if f.state.result != nil {
 		result = f.state.result
 	}
-	t.finish(f, result, nil)
+	t.finish(f, result)
 }
 
 // succeed runs a Succeed state.
@@ -26,7 +26,7 @@ func (t *transition) succeed(f *flow) {
 		t.fail(f, *bad)
 		return
 	}
-	t.finish(f, input, nil)
+	t.finish(f, input)
 }
 
 // choose runs a Choice state.
@@ -118,7 +118,7 @@ func (t *transition) waited(f *flow) {
 		t.fail(f, *bad)
 		return
 	}
-	t.finish(f, input, nil)
+	t.finish(f, input)
 }
 
 func (t *transition) waitUntil(s *scope, w *waitSpec) (time.Time, *fault) {

@@ -162,7 +162,7 @@ func (t *transition) taskSucceeded(f *flow, output []byte) {
 	}
 	t.record(f, taskType(r.Kind, "Succeeded"), details)
 	if !t.overflow {
-		t.finish(f, output, nil)
+		t.finish(f, output)
 	}
 }
 

@@ -59,7 +59,7 @@ func (s *scope) each(n *loop.Node, next string) {
 // items is the inline Map over item indexes.
 func (s *scope) items(n *loop.Node, path string) object {
 	inner := s.inner(n.Path)
-	start := ""
+	var start string
 	if n.Body.Plan == nil {
 		start = inner.empty(n.Path)
 	} else {

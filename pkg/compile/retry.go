@@ -32,9 +32,9 @@ var crashed = []string{"Lambda.Unknown", "Sandbox.Timedout", "Runtime.ExitError"
 // queueFaults are the errors of sending to a queue.
 var queueFaults = []string{"SQS.SdkClientException", "SQS.AmazonSQSException"}
 
-func retrier(errors []string, wait, times int) object {
+func retrier(errors []string, times int) object {
 	return object{
-		{"ErrorEquals", errors}, {"IntervalSeconds", wait}, {"MaxAttempts", times},
+		{"ErrorEquals", errors}, {"IntervalSeconds", 2}, {"MaxAttempts", times},
 		{"BackoffRate", 2}, {"MaxDelaySeconds", 60}, {"JitterStrategy", "FULL"},
 	}
 }
@@ -46,11 +46,11 @@ func neverRetrier() object { return object{{"ErrorEquals", never}, {"MaxAttempts
 func workerRetriers(rules *loop.FailureRules, queue bool) []object {
 	list := []object{neverRetrier()}
 	if queue {
-		list = append(list, retrier(queueFaults, 2, 6))
+		list = append(list, retrier(queueFaults, 6))
 	} else {
 		list = append(list,
-			retrier([]string{outerloop.ErrorNotNow}, 2, 1000),
-			retrier(append(append([]string{}, lambdaFaults...), crashed...), 2, 6))
+			retrier([]string{outerloop.ErrorNotNow}, 1000),
+			retrier(append(append([]string{}, lambdaFaults...), crashed...), 6))
 	}
 	if rules == nil {
 		return list
@@ -109,8 +109,8 @@ func declaredRetrier(names []string, rule loop.RetryRule) object {
 func coordinatorRetriers() []object {
 	return []object{
 		neverRetrier(),
-		retrier([]string{outerloop.ErrorNotNow}, 2, 1000),
-		retrier(append(append([]string{}, lambdaFaults...), crashed...), 2, 20),
+		retrier([]string{outerloop.ErrorNotNow}, 1000),
+		retrier(append(append([]string{}, lambdaFaults...), crashed...), 20),
 	}
 }
 

@@ -12,11 +12,10 @@ func (c *checker) action(n *Node) {
 	s := n.Step
 	if s.Action == "" {
 		for _, key := range []string{"key", "resource"} {
-			if s.Source.Get(key) != nil && key == "key" {
-				c.fault(s.Source.Key(key), "E205", "`key` belongs to an action: name it with `action`.")
+			if s.Source.Get(key) != nil {
+				c.fault(s.Source.Key(key), "E205", "`%s` belongs to an action: name it with `action`.", key)
 			}
 		}
-		n.Action = c.leaseOnly(n)
 		return
 	}
 	w := n.Worker
@@ -60,15 +59,6 @@ func suggestion(name string, names []string) string {
 		return ". Did you mean \"" + nearest + "\"?"
 	}
 	return ". Add it there under `actions`, with its effect."
-}
-
-// leaseOnly is for a step that does no action but holds a resource.
-func (c *checker) leaseOnly(n *Node) *ActionRule {
-	if !n.Step.Resource.Set() {
-		return nil
-	}
-	c.fault(n.Step.Source.Key("resource"), "E205", "`resource` belongs to an action: name it with `action`.")
-	return nil
 }
 
 // actionKey checks that an action's key tells runs and items apart.

@@ -14,8 +14,6 @@ type place struct {
 	node *Node
 	// inside: it sees the direct children of node (an output of a body), not its siblings only.
 	inside *Body
-	// all: it sees the steps of the whole loop's top (the loop's output and acceptance).
-	extra []string
 }
 
 // visibleSteps are the steps that an expression of a node sees: its own

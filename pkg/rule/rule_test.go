@@ -275,8 +275,8 @@ func TestEnvironmentsAreSafeForConcurrentUse(t *testing.T) {
 				t.Error(faults)
 				return
 			}
-			p.EvalBool(context.Background(), vars)
-			p.Decide(context.Background(), vars)
+			_, _ = p.EvalBool(context.Background(), vars)
+			_, _ = p.Decide(context.Background(), vars)
 		})
 	}
 	wg.Wait()

@@ -43,11 +43,6 @@ func (c *cron) yearMatches(year int) bool {
 	return c.years == nil || c.years[year-firstYear]
 }
 
-// matches says whether the schedule names a date.
-func (c *cron) matches(date time.Time) bool {
-	return c.yearMatches(date.Year()) && c.months&(1<<date.Month()) != 0 && c.days.matches(date)
-}
-
 func (d *dayRule) matches(date time.Time) bool {
 	day, weekday, length := date.Day(), int(date.Weekday()), monthLength(date)
 	switch {

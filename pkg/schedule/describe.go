@@ -56,7 +56,7 @@ func (c *cron) timeWords() string {
 		}
 		return "at " + and(times)
 	}
-	text := ""
+	var text string
 	switch step := stepOf(minutes, 60); {
 	case len(minutes) == 60:
 		text = "every minute"

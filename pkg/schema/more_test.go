@@ -61,7 +61,7 @@ func TestTypeView(t *testing.T) {
 		"tree.kids.0.kids.1.v": "integer true", "tree.up": "object or null true", "tree.up.up.v": "integer true", "loop": "any true", "both.v": "integer true", "both.kids": "array of object true",
 	} {
 		typ, optional, err := s.Type().Lookup(strings.Split(path, ".")...)
-		got := ""
+		var got string
 		if err != nil {
 			got = err.Error()
 		} else {
@@ -176,7 +176,7 @@ func TestSchemasAreSafeForConcurrentUse(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			s.Type().Lookup("owner", "name")
+			_, _, _ = s.Type().Lookup("owner", "name")
 			s.Check([]byte(`{"id":1}`))
 		})
 	}

@@ -161,7 +161,7 @@ func TestLookup(t *testing.T) {
 		"id.x": `/id is an integer, it has no field "x"`,
 	} {
 		typ, optional, err := s.Type().Lookup(strings.Split(path, ".")...)
-		got := ""
+		var got string
 		if err != nil {
 			got = err.Error()
 		} else {

@@ -81,7 +81,7 @@ func (s *scanner) atIndent() bool {
 // comment skips to the end of the line. A # that cuts off an unquoted text and
 // touches a word was hardly meant as a comment: "Ticket #5 is late".
 func (s *scanner) comment() {
-	next := s.peek(1)
+	next := s.peek()
 	if !s.fresh && s.onPlain() && next != 0 && !isSpace(next) && next != '#' {
 		s.trap("E106", s.pos, 1, "YAML ends the text at this # and takes the rest for a comment."+quoteIt+" A comment has a space after the #.")
 	}
@@ -122,7 +122,7 @@ func (s *scanner) quoted(quote byte) {
 
 // block handles a character outside all brackets.
 func (s *scanner) block(c byte) {
-	next := s.peek(1)
+	next := s.peek()
 	switch {
 	case s.fresh && c == '-' && (isSpace(next) || next == 0):
 		if s.dashes++; s.dashes > MaxDepth {
@@ -144,9 +144,10 @@ func (s *scanner) block(c byte) {
 	}
 }
 
-func (s *scanner) peek(n int) byte {
-	if s.pos+n < len(s.text) {
-		return s.text[s.pos+n]
+// peek is the byte after the current one; 0 at the end.
+func (s *scanner) peek() byte {
+	if s.pos+1 < len(s.text) {
+		return s.text[s.pos+1]
 	}
 	return 0
 }
@@ -257,7 +258,7 @@ func (s *scanner) plainChar(c byte) bool {
 	case c == '?' && s.text[s.pos-1] == ' ':
 		s.trap("E106", s.pos, 1, "An unquoted ? stands in a text between brackets, which YAML readers understand differently."+quoteIt)
 		s.stopped = true
-	case c == ':' && (isSpace(s.peek(1)) || s.peek(1) == 0), strings.IndexByte("{}[],", c) >= 0:
+	case c == ':' && (isSpace(s.peek()) || s.peek() == 0), strings.IndexByte("{}[],", c) >= 0:
 		s.inPlain = false
 		return false
 	}

@@ -212,7 +212,7 @@ func (a *attempt) keepOnce(ctx context.Context) error {
 	answer, err := a.beat(ctx)
 	switch {
 	case err != nil:
-		return nil
+		return nil //nolint:nilerr // a lost beat is tried again; the lease says when it is too late
 	case answer.Stop:
 		return ErrStopped
 	}

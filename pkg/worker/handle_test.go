@@ -108,8 +108,8 @@ func TestHandleClassesWhatGoesWrong(t *testing.T) {
 		text  string
 	}{
 		"panic": {work: func(context.Context, worker.Task[order]) (worker.Result[receipt], error) {
-			var m map[string]int
-			m["x"] = 1
+			m := map[string]int(nil)
+			m["x"] = 1 //nolint:staticcheck // the panic is what is tested
 			return worker.Result[receipt]{}, nil
 		}, want: outerloop.ErrorFatal, text: "assignment to entry in nil map"},
 		"input of another shape": {work: func(context.Context, worker.Task[order]) (worker.Result[receipt], error) {

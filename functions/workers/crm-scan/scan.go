@@ -81,7 +81,7 @@ func (s *scanner) scan(ctx context.Context, file worker.File) error {
 		row, err := export.Next()
 		var damaged *crm.RowError
 		switch {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return nil
 		case errors.As(err, &damaged):
 			s.reject(damaged.Row, "", "The row "+damaged.Reason+".")

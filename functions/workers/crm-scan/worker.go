@@ -70,9 +70,9 @@ func check(ctx context.Context, file worker.File) error {
 		_, err := export.Next()
 		var row *crm.RowError
 		switch {
-		case err == io.EOF && rows == 0:
+		case errors.Is(err, io.EOF) && rows == 0:
 			return &crm.FileError{Reason: "has no rows below its header"}
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil && !errors.As(err, &row):
 			return err

@@ -3,6 +3,7 @@ package crmscan_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -305,7 +306,7 @@ func TestCheckEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	file := worker.FileOf([]byte(header + "\n" + good + "\n"))
-	if err := crmscan.Check(ctx, worker.CheckInput{Name: "x", File: file}); err == nil || err == io.EOF {
+	if err := crmscan.Check(ctx, worker.CheckInput{Name: "x", File: file}); err == nil || errors.Is(err, io.EOF) {
 		t.Errorf("%v", err)
 	}
 }

@@ -32,11 +32,7 @@ func (m *Model) encode(req agent.Request) (*bedrockruntime.ConverseInput, error)
 		in.InferenceConfig.Temperature = aws.Float32(float32(*req.Temperature))
 	}
 	for _, message := range req.Messages {
-		encoded, err := encodeMessage(message)
-		if err != nil {
-			return nil, err
-		}
-		in.Messages = append(in.Messages, encoded)
+		in.Messages = append(in.Messages, encodeMessage(message))
 	}
 	return in, m.structure(in, req)
 }
@@ -86,7 +82,7 @@ func documentOf(raw json.RawMessage) (document.Interface, error) {
 	return document.NewLazyDocument(v), nil
 }
 
-func encodeMessage(message agent.Message) (types.Message, error) {
+func encodeMessage(message agent.Message) types.Message {
 	out := types.Message{Role: types.ConversationRoleUser}
 	if message.Role == agent.RoleModel {
 		out.Role = types.ConversationRoleAssistant
@@ -113,7 +109,7 @@ func encodeMessage(message agent.Message) (types.Message, error) {
 			ToolUseId: aws.String(c.ID), Name: aws.String(c.Name), Input: input,
 		}})
 	}
-	return out, nil
+	return out
 }
 
 var stops = map[types.StopReason]agent.Stop{

@@ -115,7 +115,7 @@ func (c *conn) queryContext(ctx context.Context, text string, each func(row []dr
 }
 
 // number runs a statement that answers one number.
-func (c *conn) number(text string, args ...driver.Value) (int64, error) {
+func (c *conn) number(text string) (int64, error) {
 	var answer int64
 	err := c.query(text, func(row []driver.Value) error {
 		value, ok := row[0].(int64)
@@ -124,7 +124,7 @@ func (c *conn) number(text string, args ...driver.Value) (int64, error) {
 		}
 		answer = value
 		return nil
-	}, args...)
+	})
 	return answer, err
 }
 

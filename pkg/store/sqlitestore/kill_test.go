@@ -3,6 +3,7 @@ package sqlitestore_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -124,7 +125,7 @@ func runAndKill(t *testing.T, path string, syncs int) (last int) {
 			_ = command.Process.Kill() // it is waited for below
 		}
 		line, err := lines.ReadString('\n')
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

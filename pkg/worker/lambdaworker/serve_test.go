@@ -57,7 +57,7 @@ func lambdaContext(t *testing.T, limit time.Duration) context.Context {
 }
 
 // serve passes an event through Lambda's own encoding of answers and errors.
-func serve(t *testing.T, ctx context.Context, s *lambdaworker.Server, event string) (answer string, failed *messages.InvokeResponse_Error) {
+func serve(ctx context.Context, t *testing.T, s *lambdaworker.Server, event string) (answer string, failed *messages.InvokeResponse_Error) {
 	t.Helper()
 	out, err := lambda.NewHandler(s.Handle).Invoke(ctx, []byte(event))
 	var named messages.InvokeResponse_Error
@@ -88,7 +88,7 @@ func TestDirect(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			answer, failed := serve(t, lambdaContext(t, time.Minute), lambdaworker.New(echo(c.work), lambdaworker.Config{Gate: c.gate}), c.event)
+			answer, failed := serve(lambdaContext(t, time.Minute), t, lambdaworker.New(echo(c.work), lambdaworker.Config{Gate: c.gate}), c.event)
 			if failed != nil {
 				answer = failed.Type
 			}
@@ -140,7 +140,7 @@ func TestQueue(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				q := &queue{}
 				s := lambdaworker.New(echo(done), lambdaworker.Config{Gate: c.gate(), Visibility: q})
-				answer, failed := serve(t, lambdaContext(t, time.Minute), s, message(c.body))
+				answer, failed := serve(lambdaContext(t, time.Minute), t, s, message(c.body))
 				if failed != nil || strings.Contains(answer, `{"itemIdentifier":"m-1"}`) != c.failed || !strings.Contains(answer, "batchItemFailures") {
 					t.Errorf("%s, %v", answer, failed)
 				}
@@ -166,7 +166,7 @@ func TestExit(t *testing.T) {
 		s := lambdaworker.New(echo(func(context.Context) error { <-release; return nil }), lambdaworker.Config{
 			Gate: g, Exit: func(c int) { code = c },
 		})
-		serve(t, lambdaContext(t, time.Minute), s, direct)
+		serve(lambdaContext(t, time.Minute), t, s, direct)
 		if code != 1 || len(g.Settled) != 1 || g.Settled[0].Failure.Class != outerloop.ClassTimeout {
 			t.Errorf("exit code %d, settled %+v", code, g.Settled)
 		}

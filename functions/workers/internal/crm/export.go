@@ -100,7 +100,7 @@ func Open(file io.ReaderAt, size int64) (*Export, error) {
 	cells, err := e.record()
 	var row *RowError
 	switch {
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		return nil, unusable("is empty: the first row must name the columns")
 	case errors.As(err, &row):
 		return nil, unusable("is not a CSV file: row 1 %s", row.Reason)
@@ -129,7 +129,7 @@ func At(file io.ReaderAt, size int64, source Source) (Row, error) {
 	e := newExport(file, source.Offset, size)
 	e.columns, e.width, e.row = whole.columns, whole.width, source.Row-1
 	row, err := e.Next()
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		err = unusable("has no record at byte %d", source.Offset)
 	}
 	row.Source = source

@@ -24,7 +24,7 @@ func rowsOf(t *testing.T, text string) (lines []string, err error) {
 		row, err := e.Next()
 		var fault *RowError
 		switch {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return lines, nil
 		case errors.As(err, &fault):
 			lines = append(lines, fmt.Sprintf("%d: %s", fault.Row, fault.Reason))

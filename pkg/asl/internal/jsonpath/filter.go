@@ -144,7 +144,7 @@ func size(l, r []byte) bool {
 }
 
 func empty(l, r []byte) bool {
-	is := false
+	var is bool
 	switch rawjson.KindOf(l) {
 	case rawjson.String:
 		is = len(l) == 2

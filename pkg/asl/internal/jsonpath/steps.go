@@ -1,6 +1,8 @@
 package jsonpath
 
 import (
+	"errors"
+
 	"github.com/outerloop-dev/outerloop/pkg/asl/internal/rawjson"
 )
 
@@ -79,7 +81,7 @@ func (w *walk) array(s step, at int, value []byte) (bool, error) {
 		return false, w.missing("The path %s is null", w.path.normal(at))
 	}
 	err := w.missing("Filter: %s can only be applied to arrays. Current context is: %s", s.fragment(), JavaString(value))
-	if missing, ok := err.(*NotFoundError); ok {
+	if missing := (*NotFoundError)(nil); errors.As(err, &missing) {
 		missing.NoArray = true
 	}
 	return false, err

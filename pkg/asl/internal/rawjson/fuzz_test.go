@@ -3,6 +3,7 @@ package rawjson_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"testing"
 
@@ -17,7 +18,7 @@ func FuzzNormalize(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		got, err := rawjson.Normalize(data)
-		if valid := json.Valid(data); valid != (err == nil) && err != rawjson.ErrDepth {
+		if valid := json.Valid(data); valid != (err == nil) && !errors.Is(err, rawjson.ErrDepth) {
 			t.Fatalf("%q: valid is %v, error is %v", data, valid, err)
 		}
 		if err != nil {

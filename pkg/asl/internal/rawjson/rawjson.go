@@ -150,7 +150,7 @@ func Get(obj []byte, key string) ([]byte, bool) {
 	}
 	for i := 1; i < len(obj); {
 		k := skipString(obj, i)
-		hit := false
+		var hit bool
 		if plain {
 			hit = string(obj[i+1:k-1]) == key
 		} else {
