@@ -54,8 +54,14 @@ func (c *Coordinator) deliver(ctx context.Context, ap *record.Approval) error {
 		return nil
 	}
 	verdict := gate.Verdict{}
-	if ap.Decision != record.DecisionApproved {
+	switch {
+	case ap.Decision != record.DecisionApproved:
 		verdict = gate.Verdict{Error: outerloop.ErrorGiveUp, Cause: declined(ap)}
+	case ap.Answer:
+		var err error
+		if verdict, err = c.settleAnswer(ctx, ap); err != nil {
+			return err
+		}
 	}
 	if err := c.complete(ctx, ap.Token, verdict); err != nil {
 		return err

@@ -74,6 +74,14 @@ func (d *delivered) vote(ctx context.Context, ap *record.Approval, req DecideReq
 		protocol.Decide(ap, record.DecisionRejected, who, req.Reason, now)
 		return nil
 	}
+	if ap.Answer {
+		content, err := d.checkAnswer(ctx, req)
+		if err == nil {
+			ap.Content, ap.Hash, ap.Edited = content, content.Hash, true
+			protocol.Decide(ap, record.DecisionApproved, who, req.Reason, now)
+		}
+		return err
+	}
 	var edit *record.Value
 	if req.Edit != nil {
 		value, err := d.checkEdit(ctx, ap, req)

@@ -15,6 +15,9 @@ const (
 	opRule     = "rule"
 	opDecide   = "decide_block"
 	opFinish   = "finish"
+	opAsk      = "ask"
+	opAwait    = "await"
+	opChild    = "start_child"
 )
 
 // operation is what a coordinator state of a machine sends.
@@ -43,7 +46,8 @@ func (e *StepError) Error() string { return e.Name + ": " + e.Cause }
 
 // Step serves the states that a machine has for the coordinator itself:
 // register (an approval's token), rule (a failed step's rule), decide_block
-// (what a block begins with) and finish. An error of type *StepError fails the
+// (what a block begins with), ask (a person gives the output), await (an
+// event), start_child (a sub-loop) and finish. An error of type *StepError fails the
 // state by its name; any other is to be tried again.
 func (c *Coordinator) Step(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
 	var op operation
@@ -59,6 +63,12 @@ func (c *Coordinator) Step(ctx context.Context, raw json.RawMessage) (json.RawMe
 		return c.answer(c.decideBlock(ctx, op))
 	case opFinish:
 		return c.answer(c.finish(ctx, op))
+	case opAsk:
+		return c.answer(c.ask(ctx, op))
+	case opAwait:
+		return c.answer(c.await(ctx, op))
+	case opChild:
+		return c.answer(c.startChild(ctx, op))
 	}
 	return nil, &StepError{Name: outerloop.ErrorFatal, Cause: fmt.Sprintf("no operation %q", op.Op)}
 }

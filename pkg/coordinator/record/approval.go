@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/outerloop-dev/outerloop/pkg/gate"
 	"github.com/outerloop-dev/outerloop/pkg/store"
 )
 
@@ -35,6 +36,10 @@ type Approval struct {
 	Hash    string   `json:"hash"`
 	Content Value    `json:"content"`
 	Action  bool     `json:"action"`
+	// Answer: a person gives the step's output; Content is its input until then.
+	Answer bool `json:"answer,omitempty"`
+	// Next is what the machine's next block asks for, where the token goes straight to it.
+	Next    *gate.Next `json:"next,omitempty"`
 	Ask     string   `json:"ask"`
 	Reasons []string `json:"reasons"`
 	// Approvers are people and groups; Never people who may not; People how many must approve.

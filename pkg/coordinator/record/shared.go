@@ -165,31 +165,6 @@ func (f *Fact) Put() store.Op {
 	return put(store.Item{Key: FactKey(f.Name), Version: f.Stored, Body: encode(f)})
 }
 
-// Event is something a step told the world (R11). It is written with the
-// step's completion and due until a trigger has taken it.
-type Event struct {
-	ID   string          `json:"id"`
-	Name string          `json:"name"`
-	Data json.RawMessage `json:"data"`
-	Run  string          `json:"run"`
-	Step string          `json:"step"`
-	At   time.Time       `json:"at"`
-}
-
-// EventKey addresses an event.
-func EventKey(id string) store.Key { return store.Key{Part: "EVENT#" + id, Sort: "EVENT"} }
-
-// EventListPart is the partition of the list index with the events of a name, oldest first.
-func EventListPart(name string) string { return "EVENTS#" + name }
-
-// Create writes the event; an id is written once.
-func (e *Event) Create() store.Op {
-	return store.Create(store.Item{
-		Key: EventKey(e.ID), Body: encode(e),
-		List: &store.IndexKey{Part: EventListPart(e.Name), Sort: store.TimeKey(e.At) + "#" + e.ID},
-	})
-}
-
 // Late is a result that came when nobody waited for it any more.
 type Late struct {
 	Run    string          `json:"run"`
