@@ -1,97 +1,62 @@
 package coordinator_test
 
 import (
-	"crypto/rand"
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
+	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
+	"github.com/outerloop-dev/outerloop"
 	"github.com/outerloop-dev/outerloop/pkg/store"
 	"github.com/outerloop-dev/outerloop/pkg/store/dynamostore"
 	"github.com/outerloop-dev/outerloop/pkg/store/sqlitestore"
 	"github.com/outerloop-dev/outerloop/pkg/store/storetest/dynamofake"
 )
 
-// backEnd is a store as a deployment has it.
-type backEnd struct {
-	store store.Store
-	blobs store.Blobs
-	scan  store.Scanner
-	// fake is there where the back end is one.
-	fake *dynamofake.Fake
-}
-
-// backEnds are those that the coordinator must work on alike.
-var backEnds = map[string]func(testing.TB) backEnd{
-	"sqlite": onSQLite, "dynamodb fake": onFake, "dynamodb fake, lagging indexes": onLaggingFake, "dynamodb endpoint": onEndpoint,
-}
-
-func onSQLite(t testing.TB) backEnd {
-	t.Helper()
-	db, err := sqlitestore.Open(filepath.Join(t.TempDir(), "state.db"), sqlitestore.Options{})
-	if err != nil {
-		t.Fatal(err)
+// TestEveryStore runs one whole run, with an approval, an action, a review and a
+// halt that is resolved, on every store.
+func TestEveryStore(t *testing.T) {
+	t.Parallel()
+	for name, open := range map[string]func(t *testing.T) (store.Store, store.Blobs){
+		"memory": func(*testing.T) (store.Store, store.Blobs) { m := newMemory(); return m, m },
+		"sqlite": func(t *testing.T) (store.Store, store.Blobs) {
+			db, err := sqlitestore.Open(filepath.Join(t.TempDir(), "state.db"), sqlitestore.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = db.Close() })
+			return db, db
+		},
+		"dynamo": func(t *testing.T) (store.Store, store.Blobs) {
+			s, err := dynamostore.New(dynamostore.Config{
+				Client: dynamofake.New("loops"), Objects: dynamofake.NewObjects(), Table: "loops", Bucket: "blobs",
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s, s
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, files(eachLoop, nil))
+			w.store, w.blobs = open(t)
+			w.boot()
+			usual(w)
+			failing(w, "board", outerloop.ClassFatal, 1)
+			run := start(t, w, `{"key":"a","n":3,"ask":true}`)
+			w.run(time.Minute, 1000)
+			want(t, w, run, outerloop.StatusAwaitingApproval)
+			if err := decide(w, asked(t, w), "approve", "bob", ""); err != nil {
+				t.Fatal(err)
+			}
+			w.run(10*time.Minute, 1000)
+			view := want(t, w, run, outerloop.StatusCompleted)
+			if s := steps(view)["board"]; s.Outcome != outerloop.OutcomeSkipped {
+				t.Errorf("board is %+v", s)
+			}
+			if view.Counts["completed"] != 11 || len(w.provider().effects) != 3 {
+				t.Errorf("counts are %v, effects %v", view.Counts, w.provider().effects)
+			}
+		})
 	}
-	t.Cleanup(func() { _ = db.Close() })
-	return backEnd{store: db.Relaxed(), blobs: db.Relaxed(), scan: db}
-}
-
-func onFake(t testing.TB) backEnd {
-	t.Helper()
-	fake := dynamofake.New("loops")
-	b := overDynamo(t, fake, fake, "loops")
-	b.fake = fake
-	return b
-}
-
-func onLaggingFake(t testing.TB) backEnd {
-	t.Helper()
-	b := onFake(t)
-	b.fake.Lagging = true
-	return b
-}
-
-// onEndpoint is the one named in the environment; its blobs are in memory.
-func onEndpoint(t testing.TB) backEnd {
-	t.Helper()
-	url := os.Getenv("OUTERLOOP_DYNAMODB_ENDPOINT")
-	if url == "" {
-		t.Skip("OUTERLOOP_DYNAMODB_ENDPOINT is not set")
-	}
-	client := dynamodb.New(dynamodb.Options{
-		Region: "us-east-1", BaseEndpoint: aws.String(url), Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
-	})
-	table := "coordinator-" + strings.ToLower(rand.Text())
-	if _, err := client.CreateTable(t.Context(), dynamostore.Table(table)); err != nil {
-		t.Fatal(err)
-	}
-	return overDynamo(t, client, client, table)
-}
-
-func overDynamo(t testing.TB, client dynamostore.Client, scan dynamostore.ScanClient, table string) backEnd {
-	t.Helper()
-	config := dynamostore.Config{Client: client, Table: table, Objects: dynamofake.NewObjects(), Bucket: "blobs"}
-	s, err := dynamostore.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	scanner, err := dynamostore.NewScanner(scan, config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return backEnd{store: s, blobs: s, scan: scanner}
-}
-
-// worldOver is a world whose coordinator works on a back end.
-func worldOver(t testing.TB, b backEnd, files map[string]string) *world {
-	t.Helper()
-	w := newWorld(t, files)
-	w.store, w.blobs = b.store, b.blobs
-	w.boot()
-	return w
 }

@@ -1,0 +1,97 @@
+package coordinator_test
+
+import (
+	"crypto/rand"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/outerloop-dev/outerloop/pkg/store"
+	"github.com/outerloop-dev/outerloop/pkg/store/dynamostore"
+	"github.com/outerloop-dev/outerloop/pkg/store/sqlitestore"
+	"github.com/outerloop-dev/outerloop/pkg/store/storetest/dynamofake"
+)
+
+// backEnd is a store as a deployment has it.
+type backEnd struct {
+	store store.Store
+	blobs store.Blobs
+	scan  store.Scanner
+	// fake is there where the back end is one.
+	fake *dynamofake.Fake
+}
+
+// backEnds are those that the coordinator must work on alike.
+var backEnds = map[string]func(testing.TB) backEnd{
+	"sqlite": onSQLite, "dynamodb fake": onFake, "dynamodb fake, lagging indexes": onLaggingFake, "dynamodb endpoint": onEndpoint,
+}
+
+func onSQLite(t testing.TB) backEnd {
+	t.Helper()
+	db, err := sqlitestore.Open(filepath.Join(t.TempDir(), "state.db"), sqlitestore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return backEnd{store: db.Relaxed(), blobs: db.Relaxed(), scan: db}
+}
+
+func onFake(t testing.TB) backEnd {
+	t.Helper()
+	fake := dynamofake.New("loops")
+	b := overDynamo(t, fake, fake, "loops")
+	b.fake = fake
+	return b
+}
+
+func onLaggingFake(t testing.TB) backEnd {
+	t.Helper()
+	b := onFake(t)
+	b.fake.Lagging = true
+	return b
+}
+
+// onEndpoint is the one named in the environment; its blobs are in memory.
+func onEndpoint(t testing.TB) backEnd {
+	t.Helper()
+	url := os.Getenv("OUTERLOOP_DYNAMODB_ENDPOINT")
+	if url == "" {
+		t.Skip("OUTERLOOP_DYNAMODB_ENDPOINT is not set")
+	}
+	client := dynamodb.New(dynamodb.Options{
+		Region: "us-east-1", BaseEndpoint: aws.String(url), Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
+	})
+	table := "coordinator-" + strings.ToLower(rand.Text())
+	if _, err := client.CreateTable(t.Context(), dynamostore.Table(table)); err != nil {
+		t.Fatal(err)
+	}
+	return overDynamo(t, client, client, table)
+}
+
+func overDynamo(t testing.TB, client dynamostore.Client, scan dynamostore.ScanClient, table string) backEnd {
+	t.Helper()
+	config := dynamostore.Config{Client: client, Table: table, Objects: dynamofake.NewObjects(), Bucket: "blobs"}
+	s, err := dynamostore.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scanner, err := dynamostore.NewScanner(scan, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return backEnd{store: s, blobs: s, scan: scanner}
+}
+
+// worldOver is a world whose coordinator works on a back end.
+func worldOver(t testing.TB, b backEnd, files map[string]string) *world {
+	t.Helper()
+	w := newWorld(t, files)
+	w.store, w.blobs = b.store, b.blobs
+	w.boot()
+	return w
+}
