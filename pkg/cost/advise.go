@@ -95,12 +95,6 @@ func verdict(a *Advice, s *surveyed) string {
 	return "A coordinator is worth it here."
 }
 
-// surveyed is what a loop consists of.
-// asksPeople tells whether people decide as a rule, not only after a failure.
-// parallel counts steps that run side by side without a block that says so.
-// models says of each worker of a step whether it needs a model.
-// needsModel tells whether a worker's work needs a model, as far as its charter shows.
-// freeTexts collects the fields that hold text of any wording.
 // pattern is the simplest that does what the loop does.
 func (s *surveyed) pattern() (Pattern, string) {
 	var needs []string
@@ -164,5 +158,3 @@ func (s *surveyed) coordinator(feeds []string) (bool, []string) {
 		"nothing waits or is sent back", "it has done all its work within one call",
 	}
 }
-
-// longest is how long the steps' attempts may take one after the other.

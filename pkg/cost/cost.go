@@ -35,11 +35,6 @@ type Question struct {
 	From time.Time
 }
 
-// Split is an amount by what it is paid for, in US dollars.
-// Counts is what one run uses.
-// Extra is what something that went less than well adds to a run.
-// Estimate is the answer.
-// PriceSource names the price list.
 type estimator struct {
 	Question
 	*Table
@@ -247,7 +242,3 @@ func (e *estimator) assumptions() []string {
 		fmt.Sprintf("a step writes %g units, reads %g and calls its gate %g times", e.quantity("write_units_a_step"), e.quantity("read_units_a_step"), e.quantity("gate_calls_a_step")))
 	return out
 }
-
-// warn compares the estimate with the declared bounds.
-// round cuts amounts to a billionth, so that sums of fractions print the same everywhere.
-// Dollars writes an amount with as many decimals as it needs to say something.

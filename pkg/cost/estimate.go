@@ -8,6 +8,7 @@ import (
 	"github.com/outerloop-dev/outerloop/pkg/loop"
 )
 
+// Split is an amount by what it is paid for, in US dollars.
 type Split struct {
 	Transitions float64 `json:"transitions"`
 	Lambda      float64 `json:"lambda"`
@@ -21,6 +22,7 @@ type Split struct {
 	Total float64 `json:"total"`
 }
 
+// Counts is what one run uses.
 type Counts struct {
 	Transitions float64 `json:"transitions"`
 	Steps       float64 `json:"steps"`
@@ -30,12 +32,14 @@ type Counts struct {
 	OutputTokens float64 `json:"output_tokens"`
 }
 
+// Extra is what something that went less than well adds to a run.
 type Extra struct {
 	ID  string  `json:"id"`
 	USD float64 `json:"usd"`
 	Say string  `json:"say"`
 }
 
+// Estimate is the answer.
 type Estimate struct {
 	// ID is the loop's name.
 	ID       string         `json:"id"`
@@ -56,6 +60,7 @@ type Estimate struct {
 	Assumed []string `json:"assumed"`
 }
 
+// PriceSource names the price list.
 type PriceSource struct {
 	AsOf   string `json:"as_of"`
 	Region string `json:"region"`
@@ -83,6 +88,7 @@ func (c *Counts) add(o Counts, times float64) {
 	c.OutputTokens += o.OutputTokens * times
 }
 
+// warn compares the estimate with the declared bounds.
 func (o *Estimate) warn(d *loop.Definition) {
 	const micro = 1e6
 	if bound := d.Loop.Budget.Cost; bound.Currency == "USD" && o.Run.Tokens > float64(bound.Micro)/micro {
@@ -93,6 +99,7 @@ func (o *Estimate) warn(d *loop.Definition) {
 	}
 }
 
+// round cuts amounts to a billionth, so that sums of fractions print the same everywhere.
 func (o *Estimate) round() {
 	for _, s := range []*Split{&o.Run, &o.Month} {
 		for _, v := range []*float64{&s.Transitions, &s.Lambda, &s.DynamoDB, &s.SQS, &s.Tokens, &s.Other, &s.Fixed, &s.Total} {
@@ -115,6 +122,7 @@ func (o *Estimate) round() {
 
 func billionth(v float64) float64 { return math.Round(v*1e9) / 1e9 }
 
+// Dollars writes an amount with as many decimals as it needs to say something.
 func Dollars(v float64) string {
 	switch {
 	case v == 0:

@@ -11,6 +11,7 @@ import (
 	"github.com/outerloop-dev/outerloop/pkg/schema"
 )
 
+// surveyed is what a loop consists of.
 type surveyed struct {
 	def                               *loop.Definition
 	workers, agents                   []string
@@ -77,12 +78,14 @@ func (s *surveyed) node(n *loop.Node) {
 	s.models(n)
 }
 
+// asksPeople tells whether people decide as a rule, not only after a failure.
 func asksPeople(n *loop.Node) bool {
 	return n.Approval != nil && n.Approval.Declared ||
 		n.Action != nil && n.Action.Stage == charter.StageApproval ||
 		slices.ContainsFunc(n.Routes, func(r loop.RouteRule) bool { return r.Ask != "" })
 }
 
+// parallel counts steps that run side by side without a block that says so.
 func (s *surveyed) parallel(p *loop.Plan) {
 	if p == nil {
 		return
@@ -95,6 +98,7 @@ func (s *surveyed) parallel(p *loop.Plan) {
 	}
 }
 
+// models says of each worker of a step whether it needs a model.
 func (s *surveyed) models(n *loop.Node) {
 	add := func(path string, w *loop.Worker) {
 		if w == nil || slices.ContainsFunc(s.advice, func(a StepAdvice) bool { return a.ID == path && a.Worker == w.Charter.Worker }) {
@@ -115,6 +119,7 @@ func (s *surveyed) models(n *loop.Node) {
 	}
 }
 
+// needsModel tells whether a worker's work needs a model, as far as its charter shows.
 func needsModel(w *loop.Worker) (bool, string) {
 	if w.Charter.Kind != charter.KindAgent {
 		return false, fmt.Sprintf("it is done by code (kind %s)", w.Charter.Kind)
@@ -130,6 +135,7 @@ func needsModel(w *loop.Worker) (bool, string) {
 	return false, "its output holds only numbers, dates and fixed words: a rule, a table or a small classifier may do, and can be tested"
 }
 
+// freeTexts collects the fields that hold text of any wording.
 func freeTexts(t *schema.Type, path string, out *[]string, depth int) {
 	if t == nil || depth > 6 {
 		return
@@ -156,6 +162,7 @@ func freeTexts(t *schema.Type, path string, out *[]string, depth int) {
 	}
 }
 
+// longest is how long the steps' attempts may take one after the other.
 func (s *surveyed) longest() time.Duration {
 	var sum time.Duration
 	for _, n := range s.def.Nodes {

@@ -9,6 +9,7 @@ import (
 	"github.com/outerloop-dev/outerloop/pkg/loop"
 )
 
+// worker notes a worker, its tools and its model.
 func (v view) worker(w *loop.Worker, l level) {
 	if w == nil || l == none {
 		return
@@ -33,6 +34,7 @@ func (v view) worker(w *loop.Worker, l level) {
 	}
 }
 
+// receives notes a receiver, with the place it receives at.
 func (v view) receives(kind Kind, name string, l level) {
 	if l == none || name == "" {
 		return
@@ -80,6 +82,7 @@ func (t *trace) receivers() []Receiver {
 	return out
 }
 
+// reached are the steps of a loop that have the value.
 func (t *trace) reached(d *loop.Definition) []string {
 	var out []string
 	for _, n := range d.Nodes {

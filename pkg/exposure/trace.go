@@ -222,7 +222,3 @@ func (v view) shared() {
 		v.receives(Event, n.Emit.Event, l)
 	}
 }
-
-// worker notes a worker, its tools and its model.
-// receives notes a receiver, with the place it receives at.
-// reached are the steps of a loop that have the value.
