@@ -7,9 +7,15 @@ import (
 	"github.com/outerloop-dev/outerloop/cmd/outerloop/cli"
 	accesscodes "github.com/outerloop-dev/outerloop/functions/workers/access-codes"
 	"github.com/outerloop-dev/outerloop/functions/workers/aggregator"
+	approvedsources "github.com/outerloop-dev/outerloop/functions/workers/approved-sources"
+	assetstore "github.com/outerloop-dev/outerloop/functions/workers/asset-store"
 	"github.com/outerloop-dev/outerloop/functions/workers/books"
+	brandchecker "github.com/outerloop-dev/outerloop/functions/workers/brand-checker"
+	brandrules "github.com/outerloop-dev/outerloop/functions/workers/brand-rules"
+	campaignwriter "github.com/outerloop-dev/outerloop/functions/workers/campaign-writer"
 	claimchecker "github.com/outerloop-dev/outerloop/functions/workers/claim-checker"
 	crmscan "github.com/outerloop-dev/outerloop/functions/workers/crm-scan"
+	customerlanguage "github.com/outerloop-dev/outerloop/functions/workers/customer-language"
 	digestwriter "github.com/outerloop-dev/outerloop/functions/workers/digest-writer"
 	"github.com/outerloop-dev/outerloop/functions/workers/environments"
 	followuptemplate "github.com/outerloop-dev/outerloop/functions/workers/followup-template"
@@ -24,10 +30,18 @@ import (
 	paperfetch "github.com/outerloop-dev/outerloop/functions/workers/paper-fetch"
 	papersearch "github.com/outerloop-dev/outerloop/functions/workers/paper-search"
 	paymentlookup "github.com/outerloop-dev/outerloop/functions/workers/payment-lookup"
+	purchaseorders "github.com/outerloop-dev/outerloop/functions/workers/purchase-orders"
+	quotepicker "github.com/outerloop-dev/outerloop/functions/workers/quote-picker"
 	researchplanner "github.com/outerloop-dev/outerloop/functions/workers/research-planner"
 	salesdashboard "github.com/outerloop-dev/outerloop/functions/workers/sales-dashboard"
+	sourcefinder "github.com/outerloop-dev/outerloop/functions/workers/source-finder"
 	sourcesearch "github.com/outerloop-dev/outerloop/functions/workers/source-search"
+	stocklevel "github.com/outerloop-dev/outerloop/functions/workers/stock-level"
+	"github.com/outerloop-dev/outerloop/functions/workers/strategist"
 	"github.com/outerloop-dev/outerloop/functions/workers/summariser"
+	suppliera "github.com/outerloop-dev/outerloop/functions/workers/supplier-a"
+	supplierb "github.com/outerloop-dev/outerloop/functions/workers/supplier-b"
+	voiceexport "github.com/outerloop-dev/outerloop/functions/workers/voice-export"
 )
 
 // version is set when the program is built.
@@ -45,7 +59,9 @@ func program() cli.Config {
 			researchplanner.Worker, sourcesearch.Worker, aggregator.Worker,
 			paymentlookup.Worker, accesscodes.Worker, environments.Worker, // booking
 			invoicereader.Worker, invoiceocr.Worker, orderlookup.Worker, invoicematcher.Worker, ledger.Worker, books.Worker, // invoice
+			stocklevel.Worker, suppliera.Worker, supplierb.Worker, quotepicker.Worker, purchaseorders.Worker, // inventory-watch
 			papersearch.Worker, paperfetch.Worker, summariser.Worker, digestwriter.Worker,
+			brandrules.Worker, approvedsources.Worker, voiceexport.Worker, sourcefinder.Worker, customerlanguage.Worker, strategist.Worker, campaignwriter.Worker, brandchecker.Worker, assetstore.Worker,
 		},
 		Crew: agents,
 		Pages: []cli.Page{

@@ -73,3 +73,29 @@ func TestLinesRejectWhatIsNoRecord(t *testing.T) {
 		t.Errorf("taken %v, rejected %v, %v", taken, rejected, err)
 	}
 }
+
+func TestTable(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"good.csv": "\xef\xbb\xbfid,text\n1,\" a\nb \"\n2\n3,\xff\n4,d\n", "other.csv": "id,name\n1,a\n", "torn.csv": "id,text\n1,\"a\n", "empty.csv": "",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	var rejected []int
+	read := func(name string) error {
+		return folder.Table(open(t, dir), name, []string{"id", "text"}, func(_ int, c map[string]string) { got = append(got, c["id"]+c["text"]) },
+			func(row int, _ string) { rejected = append(rejected, row) })
+	}
+	if err := read("good.csv"); err != nil || !slices.Equal(got, []string{"1a b", "4d"}) || !slices.Equal(rejected, []int{3, 4}) {
+		t.Errorf("%v, rejected %v, %v", got, rejected, err)
+	}
+	for _, name := range []string{"other.csv", "torn.csv", "empty.csv"} {
+		if err := read(name); worker.FailureOf(err).Class != outerloop.ClassMissingInput {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
