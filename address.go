@@ -10,12 +10,12 @@ import (
 
 // RunID is the id of the run of a loop for a business key: a hash of both, so
 // that creating the run is the deduplication of its triggers (R38), and legal
-// as the name of a Step Functions execution. It is the loop's name (cut to 47
-// bytes) and 32 hex digits.
+// as the name of a Step Functions execution, a generation's "-g12345" included
+// (80 characters). It is the loop's name (cut to 40 bytes) and 32 hex digits.
 func RunID(loop, subject string) string {
 	sum := sha256.Sum256([]byte(loop + "\x00" + subject))
-	if len(loop) > 47 {
-		loop = loop[:47]
+	if len(loop) > 40 {
+		loop = loop[:40]
 	}
 	return loop + "-" + hex.EncodeToString(sum[:16])
 }
