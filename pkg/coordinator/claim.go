@@ -108,6 +108,9 @@ func (q *call) resolveAll(ctx context.Context, p *prepared, at protocol.Standing
 	if reason != "" {
 		return unneeded(missing, reason)
 	}
+	if end, bounded := q.withinEnds(); bounded && !at.Now.Before(end) {
+		return &fault{class: outerloop.ClassTimeout, final: true, cause: fmt.Sprintf("not done within %s", q.node.Within)}
+	}
 	if err := q.readFacts(ctx, p); err != nil {
 		return err
 	}
@@ -172,7 +175,19 @@ func (q *call) limit(now, invocation time.Time) time.Time {
 	if q.run.Deadline.Before(limit) {
 		limit = q.run.Deadline
 	}
+	if end, bounded := q.withinEnds(); bounded && end.Before(limit) {
+		limit = end
+	}
 	return limit.UTC().Truncate(time.Millisecond)
+}
+
+// withinEnds is when all attempts and waits of the step together must be over.
+func (q *call) withinEnds() (time.Time, bool) {
+	s := q.step()
+	if q.node.Within == 0 || s == nil || s.Started.IsZero() {
+		return time.Time{}, false
+	}
+	return s.Started.Add(q.node.Within), true
 }
 
 // claimed is what a claim takes over from the reads before it.
