@@ -19,6 +19,8 @@ const (
 	kindQuota     = "QUOTA"
 	kindFact      = "FACT"
 	kindEvent     = "EVENT"
+	kindTold      = "TOLD"
+	kindWaiter    = "WAITER"
 	kindDay       = "DAY"
 	kindDef       = "DEF"
 	kindSchedule  = "SCHEDULE"
@@ -27,7 +29,7 @@ const (
 // carried are the kinds that a file holds.
 var carried = map[string]bool{
 	kindRun: true, kindAction: true, kindApproval: true, kindException: true, kindLoop: true, kindQuota: true,
-	kindFact: true, kindEvent: true, kindDay: true, kindDef: true, kindSchedule: true,
+	kindFact: true, kindEvent: true, kindTold: true, kindWaiter: true, kindDay: true, kindDef: true, kindSchedule: true,
 }
 
 // left are the kinds that belong to an engine, a moment or a store.
@@ -81,6 +83,13 @@ func portable(item store.Item) (store.Item, error) {
 		}
 		exc.Token = ""
 		return exc.Put().Item, nil
+	case kindWaiter:
+		w, err := record.DecodeWaiter(&item)
+		if err != nil || w.Token == "" {
+			return item, err
+		}
+		w.Token = ""
+		return w.Put().Item, nil
 	case kindDef:
 		var def map[string]json.RawMessage
 		if err := json.Unmarshal(item.Body, &def); err != nil {
@@ -110,8 +119,10 @@ func name(key store.Key) string {
 		return "loop " + key.Sort
 	case kindFact:
 		return "fact " + id
-	case kindEvent:
-		return "event " + id
+	case kindEvent, kindTold:
+		return "event " + id + " " + key.Sort
+	case kindWaiter:
+		return "wait for event " + id + " of " + key.Sort
 	case kindDay:
 		return "figures of " + id + " for " + key.Sort
 	case kindDef:
