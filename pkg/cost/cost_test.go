@@ -39,6 +39,9 @@ func files(t testing.TB, root string, changes ...string) fstest.MapFS {
 			if err != nil || d.IsDir() || strings.HasSuffix(path, ".go") {
 				return err
 			}
+			if strings.HasSuffix(path, project.LoopSuffix) && root == "../.." && d.Name() != "crm-followup"+project.LoopSuffix {
+				return nil // the other samples cost time and say nothing here
+			}
 			text, err := os.ReadFile(path)
 			if err != nil {
 				return err
