@@ -228,6 +228,10 @@ func TestValidateSaysWhatIsWrong(t *testing.T) {
 	problems := list(t, b.want(cli.ExitUsage, "validate", "-o", "json").out)
 	demand(t, "validate", problems[0], "code", "path", "line", "column", "message", "severity")
 	b.want(0, "validate", "functions/workers")
+	named := list(t, b.want(cli.ExitUsage, "validate", "statemachines/crm-followup.loop.yaml", "-o", "json").out)
+	if len(named) != len(problems) || named[0]["message"] != problems[0]["message"] {
+		t.Errorf("one file's problems differ: %v and %v", named, problems)
+	}
 	b.want(cli.ExitUsage, "validate", "nowhere").has(t, "there is no nowhere")
 	b.run(cli.ExitUsage).has(t, "has errors")
 	b.want(0, "explain", problems[0]["code"].(string))

@@ -31,6 +31,7 @@ func (a *app) openProject() (opened, error) {
 	if err != nil {
 		return opened{}, err
 	}
+	compileAhead(root, nil)
 	p, problems := project.Open(root)
 	return opened{Project: p, root: root, problems: problems}, nil
 }

@@ -33,7 +33,7 @@ Exit code 0 when nothing is wrong (warnings allowed), 2 when something is.`,
 }
 
 func (a *app) validate(paths []string, strict bool) error {
-	p, err := a.openProject()
+	p, err := a.openFor(paths)
 	if err != nil {
 		return err
 	}
