@@ -9,6 +9,7 @@ import (
 	"github.com/outerloop-dev/outerloop/functions/workers/aggregator"
 	approvedsources "github.com/outerloop-dev/outerloop/functions/workers/approved-sources"
 	assetstore "github.com/outerloop-dev/outerloop/functions/workers/asset-store"
+	billingsupport "github.com/outerloop-dev/outerloop/functions/workers/billing-support"
 	"github.com/outerloop-dev/outerloop/functions/workers/books"
 	brandchecker "github.com/outerloop-dev/outerloop/functions/workers/brand-checker"
 	brandrules "github.com/outerloop-dev/outerloop/functions/workers/brand-rules"
@@ -20,6 +21,8 @@ import (
 	"github.com/outerloop-dev/outerloop/functions/workers/environments"
 	followuptemplate "github.com/outerloop-dev/outerloop/functions/workers/followup-template"
 	followupwriter "github.com/outerloop-dev/outerloop/functions/workers/followup-writer"
+	generalsupport "github.com/outerloop-dev/outerloop/functions/workers/general-support"
+	"github.com/outerloop-dev/outerloop/functions/workers/helpdesk"
 	invoicematcher "github.com/outerloop-dev/outerloop/functions/workers/invoice-matcher"
 	invoiceocr "github.com/outerloop-dev/outerloop/functions/workers/invoice-ocr"
 	invoicereader "github.com/outerloop-dev/outerloop/functions/workers/invoice-reader"
@@ -41,6 +44,9 @@ import (
 	"github.com/outerloop-dev/outerloop/functions/workers/summariser"
 	suppliera "github.com/outerloop-dev/outerloop/functions/workers/supplier-a"
 	supplierb "github.com/outerloop-dev/outerloop/functions/workers/supplier-b"
+	supportstats "github.com/outerloop-dev/outerloop/functions/workers/support-stats"
+	techsupport "github.com/outerloop-dev/outerloop/functions/workers/tech-support"
+	ticketclassifier "github.com/outerloop-dev/outerloop/functions/workers/ticket-classifier"
 	voiceexport "github.com/outerloop-dev/outerloop/functions/workers/voice-export"
 )
 
@@ -60,6 +66,7 @@ func program() cli.Config {
 			paymentlookup.Worker, accesscodes.Worker, environments.Worker, // booking
 			invoicereader.Worker, invoiceocr.Worker, orderlookup.Worker, invoicematcher.Worker, ledger.Worker, books.Worker, // invoice
 			stocklevel.Worker, suppliera.Worker, supplierb.Worker, quotepicker.Worker, purchaseorders.Worker, // inventory-watch
+			ticketclassifier.Worker, billingsupport.Worker, techsupport.Worker, generalsupport.Worker, helpdesk.Worker, supportstats.Worker, // support-triage
 			papersearch.Worker, paperfetch.Worker, summariser.Worker, digestwriter.Worker,
 			brandrules.Worker, approvedsources.Worker, voiceexport.Worker, sourcefinder.Worker, customerlanguage.Worker, strategist.Worker, campaignwriter.Worker, brandchecker.Worker, assetstore.Worker,
 		},

@@ -9,6 +9,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/outerloop-dev/outerloop/pkg/worker"
@@ -16,6 +18,9 @@ import (
 
 // Kind is the kind of the connections that this package serves.
 const Kind = "files"
+
+// extension ends the names of records.
+const extension = ".json"
 
 // dir is the directory of a connection.
 func dir(c worker.Connection, err error) (string, error) {
@@ -53,7 +58,7 @@ func Do[In, Record any](ctx context.Context, t worker.Task[In], connection strin
 		if err != nil {
 			return nil, worker.NotDone(worker.Fatal("encoding the record: %w", err))
 		}
-		if err := Put(at, stem(a.Entry, a.ProviderKey), ".json", append(content, '\n')); err != nil {
+		if err := Put(at, stem(a.Entry, a.ProviderKey), extension, append(content, '\n')); err != nil {
 			if errors.Is(err, ErrNotPut) {
 				return nil, worker.NotDone(worker.Transient("%w", err))
 			}
@@ -82,7 +87,7 @@ func Verify[Record any](connection string) worker.VerifyFunc {
 		if err != nil {
 			return worker.Verification{}, err
 		}
-		content, err := Find(at, stem(req.Entry, req.ProviderKey), ".json")
+		content, err := Find(at, stem(req.Entry, req.ProviderKey), extension)
 		if err != nil {
 			return worker.Verification{}, worker.Transient("looking for %s: %w", req.Entry, err)
 		}
@@ -95,6 +100,29 @@ func Verify[Record any](connection string) worker.VerifyFunc {
 		}
 		return worker.Verification{Finding: worker.Found, Result: record}, nil
 	}
+}
+
+// All are the records of a connection; a directory that is not there has none.
+func All[Record any](c worker.Connection, err error) ([]Record, error) {
+	at, err := dir(c, err)
+	if err != nil {
+		return nil, err
+	}
+	files, err := filepath.Glob(filepath.Join(at, "[!.]*"+extension))
+	if err != nil {
+		return nil, worker.Fatal("listing %s: %w", c.Name, err)
+	}
+	all := make([]Record, len(files))
+	for i, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return nil, worker.Transient("reading %s: %w", c.Name, err)
+		}
+		if err := json.Unmarshal(content, &all[i]); err != nil {
+			return nil, worker.Fatal("reading %s of %s: %w", filepath.Base(file), c.Name, err)
+		}
+	}
+	return all, nil
 }
 
 // stem is the beginning of a record's file name: its action's entry, readable,
