@@ -105,7 +105,6 @@ func (s *scope) route(n *loop.Node, next string) {
 	if end == "" {
 		end = s.empty(n.Path)
 	}
-	name := s.name(n.Path)
 	starts := map[string]string{}
 	for i := range n.Routes {
 		label := strconv.Itoa(i + 1)
@@ -113,7 +112,20 @@ func (s *scope) route(n *loop.Node, next string) {
 		s.row(n, &n.Routes[i], starts[label], next)
 	}
 	s.labels(n, starts, end)
-	s.beside(n, name, next)
+	s.beside(n, s.rowAgain(n), next)
+}
+
+// rowAgain names the state that goes back to the row that was decided: after a
+// rule or an approval the answer at hand has no label.
+func (s *scope) rowAgain(n *loop.Node) string {
+	name := s.name(n.Path + ".decide")
+	if n.Decider != nil {
+		s.add(name, s.coordinatorTask(call{
+			op: "decide_block", step: n.Path, next: s.question(n),
+			comment: fmt.Sprintf("Go back to the row of %s that was decided", n.Path),
+		}, s.name(n.Path)))
+	}
+	return name
 }
 
 // row emits one row's state.

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/outerloop-dev/outerloop"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator/protocol"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator/record"
 	"github.com/outerloop-dev/outerloop/pkg/gate"
+	"github.com/outerloop-dev/outerloop/pkg/loop"
 	"github.com/outerloop-dev/outerloop/pkg/registry"
 	"github.com/outerloop-dev/outerloop/pkg/store"
 )
@@ -117,8 +119,8 @@ func (q *delivered) effects(ctx context.Context, step *record.Step, end ending) 
 // writeFact puts a new version of a fact. A fact that the step read must stand
 // as it was read; one that the charter does not name is not written (R25).
 func (q *delivered) writeFact(ctx context.Context, step *record.Step, name string, value any) (store.Op, error) {
-	if q.node.Worker != nil && !mayWrite(q.node.Worker.Charter.Writes, name) {
-		return store.Op{}, &fault{class: outerloop.ClassRefused, final: true, cause: fmt.Sprintf("worker %s may not write fact %s", q.node.Worker.Charter.Worker, name)}
+	if w := q.author(); w != nil && !mayWrite(w.Charter.Writes, name) {
+		return store.Op{}, &fault{class: outerloop.ClassRefused, final: true, cause: fmt.Sprintf("worker %s may not write fact %s", w.Charter.Worker, name)}
 	}
 	fact, err := one(ctx, q.c, record.FactKey(name), record.DecodeFact)
 	if err != nil {
@@ -141,15 +143,9 @@ func (q *delivered) writeFact(ctx context.Context, step *record.Step, name strin
 	return fact.Put(), nil
 }
 
-// mayWrite tells whether a charter that lists facts allows one; a loop may write
-// with a worker whose charter lists none only what the loop itself declares.
+// mayWrite tells whether a charter that lists facts allows one.
 func mayWrite(declared []string, name string) bool {
-	for _, d := range declared {
-		if registry.Fits(d, name) {
-			return true
-		}
-	}
-	return len(declared) == 0
+	return slices.ContainsFunc(declared, func(d string) bool { return registry.Fits(d, name) })
 }
 
 func (q *delivered) emission(ctx context.Context, step *record.Step, work *after) (*store.Op, error) {
@@ -173,12 +169,26 @@ func (q *delivered) emission(ctx context.Context, step *record.Step, work *after
 			return nil, &fault{class: outerloop.ClassInvalidOutput, cause: "event " + emit.Event + ": " + join(faultTexts(faults))}
 		}
 	}
-	event := record.Event{
-		ID:   record.ShortID("event", q.run.ID, string(q.at), fmt.Sprint(step.Visit)),
+	event := &record.Event{
+		ID:   q.eventID(step),
 		Name: emit.Event, Data: raw, Run: q.run.ID, Step: q.Step, At: q.c.now(),
 	}
-	op := event.Create()
+	op := event.Put()
 	return &op, nil
+}
+
+// eventID sorts the events of a run as their steps depend on each other, where
+// the clock did not move between.
+func (q *delivered) eventID(step *record.Step) string {
+	return fmt.Sprintf("%s.%04d.%s", q.run.ID, q.node.Position, record.ShortID("event", string(q.at), fmt.Sprint(step.Visit)))
+}
+
+// author is the worker whose charter says which facts the step may write; nil: none does the work.
+func (q *delivered) author() *loop.Worker {
+	if row := q.row(); row != nil && q.node.Kind == loop.KindRoute {
+		return row.Worker
+	}
+	return q.node.Worker
 }
 
 // checkRun demands that the run is in progress and of the generation that was read.

@@ -102,6 +102,9 @@ type Config struct {
 	Clock func() time.Time
 	// IDs gives a new unique text for every write, at most 36 bytes.
 	IDs func() string
+	// Loops lists the loops that new runs can be started of, for triggers by
+	// events; nil: none subscribes to any.
+	Loops func(ctx context.Context) ([]string, error)
 	// Notify is told of incidents; nil: nobody.
 	Notify Notify
 	// Log gets refused and repaired things; nil: discarded. Never business data.

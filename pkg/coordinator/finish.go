@@ -8,6 +8,7 @@ import (
 	"github.com/outerloop-dev/outerloop"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator/record"
 	"github.com/outerloop-dev/outerloop/pkg/gate"
+	"github.com/outerloop-dev/outerloop/pkg/loop"
 	"github.com/outerloop-dev/outerloop/pkg/store"
 )
 
@@ -31,10 +32,10 @@ func (c *Coordinator) finish(ctx context.Context, op operation) (gate.Verdict, e
 	}
 	run, err := c.runOf(ctx, op.Run)
 	if err == nil {
-		err = c.releaseSlot(ctx, run)
+		err = errors.Join(c.releaseSlot(ctx, run), c.tellParent(ctx, run.ID))
 	}
 	if err != nil {
-		c.cfg.Log.Warn("slot not freed", "run", op.Run, "err", err)
+		c.cfg.Log.Warn("what follows a run's end is left to the watch", "run", op.Run, "err", err)
 	}
 	return verdict, nil
 }
@@ -75,10 +76,35 @@ func (d *delivered) finish(ctx context.Context) (gate.Verdict, error) {
 	if err != nil {
 		return gate.Verdict{}, err
 	}
-	if err := d.c.write(ctx, run.Put(), day); err != nil {
+	ops := []store.Op{run.Put(), day}
+	if ops, err = d.followed(ctx, &run, ops); err != nil {
+		return gate.Verdict{}, err
+	}
+	if err := d.c.write(ctx, ops...); err != nil {
 		return gate.Verdict{}, err
 	}
 	return gate.Verdict{Note: gate.Note{Outcome: &completed}}, nil
+}
+
+// followed adds the event of the run's completion, where another loop follows it (R11).
+func (d *delivered) followed(ctx context.Context, run *record.Run, ops []store.Op) ([]store.Op, error) {
+	if run.Parent != nil {
+		return ops, nil // a sub-loop's end is its parent's
+	}
+	followers, err := d.c.subscribers(ctx, func(t *loop.TriggerRule) bool { return t.Kind == loop.TriggerAfter && t.Name == run.Loop })
+	if err != nil || len(followers) == 0 {
+		return ops, err
+	}
+	output, err := d.c.value(ctx, run.Output)
+	if err != nil {
+		return nil, err
+	}
+	data, err := canonical(map[string]any{"output": output, "subject": run.Subject})
+	if err != nil {
+		return nil, err
+	}
+	e := &record.Event{ID: fmt.Sprintf("%s.g%d", run.ID, run.Gen), Name: record.AfterRun(run.Loop), Data: data, Run: run.ID, At: run.Ended}
+	return append(ops, e.Put()), nil
 }
 
 // result reads every top-level node as settled, computes the run's output and

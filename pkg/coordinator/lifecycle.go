@@ -65,7 +65,8 @@ func (c *Coordinator) settleRun(ctx context.Context, id string) error {
 		return err
 	}
 	stopped := c.cfg.Executions.Stop(ctx, executionName(id, run.Gen), outerloop.ErrorStop, "run is "+string(run.Status))
-	return errors.Join(stopped, c.releaseSlot(ctx, run), c.voidRequests(ctx, run))
+	return errors.Join(stopped, c.cancelChildren(ctx, run.ID, "run "+run.ID+" is "+string(run.Status)),
+		c.releaseSlot(ctx, run), c.voidRequests(ctx, run), c.tellParent(ctx, run.ID))
 }
 
 func (c *Coordinator) releaseSlot(ctx context.Context, run *record.Run) error {
@@ -149,6 +150,9 @@ func (c *Coordinator) Cancel(ctx context.Context, req PersonRequest) (RunView, e
 	})
 	if err != nil {
 		return RunView{}, err
+	}
+	if err := c.cancelChildren(ctx, req.Run, "run "+req.Run+" is being cancelled"); err != nil {
+		c.cfg.Log.Warn("cancelling the sub-loops goes on with the watch", "run", req.Run, "err", err)
 	}
 	if _, err := c.finishCancel(ctx, req.Run); err != nil {
 		c.cfg.Log.Warn("cancelling goes on with the watch", "run", req.Run, "err", err)

@@ -82,3 +82,12 @@ func (q *call) spend(step *record.Step, cost int64) store.Op {
 	}
 	return op
 }
+
+// money words micro-units without rounding what matters away.
+func money(micros int64) string {
+	text := fmt.Sprintf("%.6f", float64(micros)/micro)
+	for text[len(text)-1] == '0' && text[len(text)-3] != '.' {
+		text = text[:len(text)-1]
+	}
+	return text
+}

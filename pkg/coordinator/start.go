@@ -75,9 +75,33 @@ func (c *Coordinator) newRun(ctx context.Context, req StartRequest) (*starting, 
 	if run.Deadline, err = s.deadline(ctx, now); err != nil {
 		return nil, err
 	}
+	if run.Subs, err = c.pinSubs(ctx, def, nil); err != nil {
+		return nil, err
+	}
 	run.Numbers = budgetNumbers(def.Loop.Budget)
 	run.Note(record.Entry{At: now, Kind: "started", Rule: req.Trigger, By: req.By, Input: run.InputHash})
 	return s, nil
+}
+
+// pinSubs notes which definitions of its sub-loops a run keeps from its start.
+func (c *Coordinator) pinSubs(ctx context.Context, def *loop.Definition, pinned map[string]string) (map[string]string, error) {
+	for _, n := range def.Nodes {
+		if n.Sub == nil || pinned[n.Step.Loop] != "" {
+			continue
+		}
+		sub, hash, err := c.latest(ctx, n.Step.Loop)
+		if err != nil {
+			return nil, err
+		}
+		if pinned == nil {
+			pinned = map[string]string{}
+		}
+		pinned[n.Step.Loop] = hash
+		if pinned, err = c.pinSubs(ctx, sub, pinned); err != nil {
+			return nil, err
+		}
+	}
+	return pinned, nil
 }
 
 // takeInput checks the input against the loop's schema and keeps it.

@@ -27,7 +27,7 @@ const startGrace = 10 * time.Second
 // their errors are joined.
 func (c *Coordinator) Watch(ctx context.Context) (Tick, error) {
 	tick := Tick{Repaired: []string{}}
-	err := errors.Join(c.watchDue(ctx, &tick), c.watchRuns(ctx, &tick))
+	err := errors.Join(c.watchDue(ctx, &tick), c.watchEvents(ctx, &tick), c.watchRuns(ctx, &tick), c.watchChildren(ctx, &tick))
 	return tick, err
 }
 
@@ -74,6 +74,8 @@ func (c *Coordinator) repair(ctx context.Context, key store.Key, tick *Tick) err
 		err = c.repairException(ctx, key, tick)
 	case "RUN":
 		err = c.repairDeadline(ctx, key, tick)
+	case "WAITER":
+		err = c.repairWaiter(ctx, key)
 	}
 	if errors.Is(err, store.ErrCondition) {
 		return nil // somebody else was quicker

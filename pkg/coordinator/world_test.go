@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -121,6 +122,7 @@ func (w *world) boot() {
 	w.coord, err = coordinator.New(coordinator.Config{
 		Store: w.store, Blobs: w.blobs, Definitions: (*definitions)(w), Executions: (*executions)(w), Tokens: (*tokens)(w),
 		Clock: func() time.Time { return w.now }, IDs: func() string { w.ids++; return fmt.Sprintf("w%d", w.ids) },
+		Loops:  func(context.Context) ([]string, error) { return slices.Sorted(maps.Keys(w.latest)), nil },
 		Notify: func(_ context.Context, a coordinator.Alert) { w.alerts = append(w.alerts, a) },
 	})
 	if err != nil {

@@ -13,9 +13,18 @@ import (
 // was busy or its answer was lost.
 const resends = 4
 
-// write does the operations once. A lost answer is asked for again under the
-// same id; that the very write had been done before is success.
+// write does the operations once, and hands out the events among them.
 func (c *Coordinator) write(ctx context.Context, ops ...store.Op) error {
+	err := c.writeOnce(ctx, ops)
+	if err == nil && raises(ops) {
+		c.drain(ctx)
+	}
+	return err
+}
+
+// writeOnce sends the operations under one id. A lost answer is asked for again
+// under it; that the very write had been done before is success.
+func (c *Coordinator) writeOnce(ctx context.Context, ops []store.Op) error {
 	id := c.cfg.IDs()
 	for sent := 0; ; sent++ {
 		err := c.cfg.Store.Write(ctx, id, ops...)

@@ -38,6 +38,8 @@ type Definition struct {
 	// Output is nil where the loop declares none: its output then is null.
 	Output *Tree
 	Accept []AcceptRule
+	// Events are the schemas of the events that the loop waits for or starts by, by name.
+	Events map[string]*schema.Schema
 
 	byPath map[string]*Node
 }

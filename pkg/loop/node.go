@@ -228,6 +228,10 @@ func (c *checker) eventType(name string, at *source.Node) *schema.Type {
 	if s == nil {
 		return anything
 	}
+	if c.def.Events == nil {
+		c.def.Events = map[string]*schema.Schema{}
+	}
+	c.def.Events[name] = s
 	return s.Type()
 }
 

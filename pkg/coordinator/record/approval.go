@@ -33,15 +33,15 @@ type Approval struct {
 	Step    string  `json:"step"`
 	Visit   int     `json:"visit"`
 	// Hash is of the content that is approved, as asked or as edited.
-	Hash    string   `json:"hash"`
-	Content Value    `json:"content"`
-	Action  bool     `json:"action"`
+	Hash    string `json:"hash"`
+	Content Value  `json:"content"`
+	Action  bool   `json:"action"`
 	// Answer: a person gives the step's output; Content is its input until then.
 	Answer bool `json:"answer,omitempty"`
 	// Next is what the machine's next block asks for, where the token goes straight to it.
 	Next    *gate.Next `json:"next,omitempty"`
-	Ask     string   `json:"ask"`
-	Reasons []string `json:"reasons"`
+	Ask     string     `json:"ask"`
+	Reasons []string   `json:"reasons"`
 	// Approvers are people and groups; Never people who may not; People how many must approve.
 	Approvers []string `json:"approvers"`
 	Never     []string `json:"never,omitempty"`

@@ -50,6 +50,12 @@ type Run struct {
 	Ended      time.Time        `json:"ended,omitzero"`
 	Deadline   time.Time        `json:"deadline"`
 	Trigger    string           `json:"trigger,omitempty"`
+	// Parent is the step that this run does, of a sub-loop's run.
+	Parent *Parent `json:"parent,omitempty"`
+	// Subs are the definitions of the sub-loops as they were at the start, by name.
+	Subs map[string]string `json:"subs,omitempty"`
+	// Queued: it waits for others of its loop to end before it starts.
+	Queued bool `json:"queued,omitempty"`
 	// Exception is the open exception of a blocked run.
 	Exception string         `json:"exception,omitempty"`
 	Output    Value          `json:"output,omitzero"`

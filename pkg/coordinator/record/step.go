@@ -95,6 +95,8 @@ type Step struct {
 	Approved  bool     `json:"approved,omitempty"`
 	DecidedBy string   `json:"decided_by,omitempty"`
 	Exception string   `json:"exception,omitempty"`
+	// Child is the run of a sub-loop's step.
+	Child string `json:"child,omitempty"`
 	// Verified counts how often the rule sent the step back to verify an unknown action.
 	Verified int `json:"verified,omitempty"`
 	// Entry is the action log entry of an action step, Resource its lease.
