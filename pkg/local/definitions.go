@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/outerloop-dev/outerloop/pkg/compile"
@@ -150,6 +152,11 @@ func (d *definitions) Latest(_ context.Context, name string) (string, error) {
 	return hash, nil
 }
 
+// names are the loops that this process can start.
+func (d *definitions) names(context.Context) ([]string, error) {
+	return slices.Sorted(maps.Keys(d.latest)), nil
+}
+
 // machineOf is the hash of the machine that was committed with a definition.
 func (e *Engine) machineOf(ctx context.Context, hash string) (string, error) {
 	p, item, err := e.defs.read(ctx, hash)
@@ -159,5 +166,35 @@ func (e *Engine) machineOf(ctx context.Context, hash string) (string, error) {
 	if item == nil {
 		return "", fmt.Errorf("%w: %s", coordinator.ErrNoDefinition, hash)
 	}
+	if p.Machine == "" {
+		return e.adopt(ctx, hash)
+	}
 	return p.Machine, nil
+}
+
+// adopt compiles the machine of a definition that came from another store
+// without one, and keeps it.
+func (e *Engine) adopt(ctx context.Context, hash string) (string, error) {
+	def, err := e.defs.Definition(ctx, hash)
+	if err != nil {
+		return "", err
+	}
+	text, err := compile.Compile(def)
+	if err != nil {
+		return "", fmt.Errorf("compiling definition %s: %w", hash, err)
+	}
+	machine, err := e.core.Publish(ctx, substitute(Loop{Definition: def, Machine: text}))
+	if err != nil {
+		return "", fmt.Errorf("publishing definition %s: %w", hash, err)
+	}
+	have, item, err := e.defs.read(ctx, hash)
+	if err != nil || item == nil {
+		return "", err
+	}
+	have.Machine = machine
+	body, err := json.Marshal(have)
+	if err != nil {
+		return "", err
+	}
+	return machine, e.store.Apply(ctx, e.id(), store.Replace(store.Item{Key: item.Key, Version: item.Version, Body: body}))
 }
