@@ -376,3 +376,15 @@ func TestLookAtTheDeclaration(t *testing.T) {
 	b.want(0, "graph", "crm-followup", "--effective").has(t, "then: skip")
 	b.want(0, "schema", "loop").has(t, "$defs")
 }
+
+// R63: a paused loop is started by hand only; pausing works beside an owner too.
+func TestPause(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.want(0, "pause", "crm-followup").has(t, "paused")
+	b.want(0, "pause", "crm-followup")
+	if doc := object(t, b.want(0, "resume", "crm-followup", "-o", "json").out); doc["paused"] != false || doc["id"] != "crm-followup" {
+		t.Errorf("resume -o json: %v", doc)
+	}
+	b.want(cli.ExitUsage, "pause", "crm-folowup").has(t, "did you mean crm-followup?")
+}

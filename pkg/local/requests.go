@@ -18,6 +18,7 @@ const (
 	OpBlob    = "blob"
 	OpDrive   = "drive"
 	OpPrune   = "prune"
+	OpPause   = "pause"
 )
 
 // Request is one command of a visitor, one line of JSON on the socket.
@@ -92,6 +93,12 @@ type startBody struct {
 	Rerun   bool            `json:"rerun,omitempty"`
 	Trigger string          `json:"trigger,omitempty"`
 	By      string          `json:"by,omitempty"`
+}
+
+// pauseBody pauses a loop or resumes it.
+type pauseBody struct {
+	Loop   string `json:"loop"`
+	Paused bool   `json:"paused"`
 }
 
 // pruneBody bounds what is pruned.

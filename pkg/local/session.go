@@ -124,6 +124,19 @@ func (s *Session) Drive(ctx context.Context) (Idle, error) {
 	return do[Idle](ctx, s, OpDrive, nil)
 }
 
+// Pause lets triggers start nothing of a loop until Resume; open runs go on.
+// Error: coordinator.ErrNoLoop.
+func (s *Session) Pause(ctx context.Context, loopName string) error {
+	_, err := do[bool](ctx, s, OpPause, pauseBody{Loop: loopName, Paused: true})
+	return err
+}
+
+// Resume lets triggers start runs of a loop again. Error: coordinator.ErrNoLoop.
+func (s *Session) Resume(ctx context.Context, loopName string) error {
+	_, err := do[bool](ctx, s, OpPause, pauseBody{Loop: loopName})
+	return err
+}
+
 // Prune deletes the executions, and so the histories, that ended before a time,
 // and answers how many. Runs, steps, actions and decisions stay.
 func (s *Session) Prune(ctx context.Context, before time.Time) (int, error) {
@@ -226,6 +239,12 @@ var operations = map[string]func(ctx context.Context, e *Engine, body json.RawMe
 	}),
 	OpBlob: operation(func(ctx context.Context, e *Engine, content []byte) (string, error) {
 		return e.store.PutBlob(ctx, content)
+	}),
+	OpPause: operation(func(ctx context.Context, e *Engine, req pauseBody) (bool, error) {
+		if req.Paused {
+			return true, e.coord.Pause(ctx, req.Loop)
+		}
+		return false, e.coord.Resume(ctx, req.Loop)
 	}),
 	OpPrune: operation(func(ctx context.Context, e *Engine, req pruneBody) (int, error) {
 		return e.Prune(ctx, req.Before)
