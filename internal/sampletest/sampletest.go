@@ -55,8 +55,10 @@ type Setup struct {
 func New(t testing.TB, s Setup) *World {
 	t.Helper()
 	read, problems := project.Open(s.Root)
-	if err := problems.Err(); err != nil {
-		t.Fatal(err)
+	for _, name := range s.Loops {
+		if _, ok := read.Loop(name); !ok {
+			t.Fatalf("there is no right loop %s: %v", name, problems.Err())
+		}
 	}
 	w := &World{TB: t, Dir: t.TempDir(), Project: read, root: s.Root, clock: &clock{}}
 	w.clock.now.Store(s.Now.UnixNano())
@@ -81,10 +83,7 @@ func New(t testing.TB, s Setup) *World {
 
 func (w *World) loop(name string) local.Loop {
 	w.Helper()
-	def, ok := w.Project.Loop(name)
-	if !ok {
-		w.Fatalf("there is no loop %s", name)
-	}
+	def, _ := w.Project.Loop(name)
 	bundle, err := w.Project.Bundle(name)
 	w.must(err)
 	pinned := *def
@@ -237,4 +236,19 @@ func (w *World) Made(connection string) map[string]string {
 		made[entry.Name()] = string(content)
 	}
 	return made
+}
+
+// Fact decodes a shared record; one that is not there fails the test.
+func (w *World) Fact(name string, into any) {
+	w.Helper()
+	w.must(w.Engine.Sync(w.Context()))
+	r, err := local.OpenReader(w.Context(), filepath.Join(w.Dir, "state.db"))
+	w.must(err)
+	defer r.Close()
+	raw, err := r.Fact(w.Context(), name)
+	w.must(err)
+	if raw == nil {
+		w.Fatalf("there is no fact %s", name)
+	}
+	w.must(json.Unmarshal(raw, into))
 }

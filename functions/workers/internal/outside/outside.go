@@ -108,7 +108,7 @@ func All[Record any](c worker.Connection, err error) ([]Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := filepath.Glob(filepath.Join(at, "[!.]*"+extension))
+	files, err := filepath.Glob(filepath.Join(at, "[^.]*"+extension))
 	if err != nil {
 		return nil, worker.Fatal("listing %s: %w", c.Name, err)
 	}
