@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -39,15 +40,16 @@ var ErrConflict = errors.New("the destination holds something else")
 
 // ConflictError names what stands in the way. Nothing was written.
 type ConflictError struct {
-	// Names are the records, as people call them, at most some of them; Count is how many.
+	// Names are the records, as people call them, runs first.
 	Names []string
-	Count int
 }
+
+const maxNames = 5
 
 // Error names some of them.
 func (e *ConflictError) Error() string {
-	text := strings.Join(e.Names, ", ")
-	if more := e.Count - len(e.Names); more > 0 {
+	text := strings.Join(e.Names[:min(len(e.Names), maxNames)], ", ")
+	if more := len(e.Names) - maxNames; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return fmt.Sprintf("%v: %s", ErrConflict, text)
@@ -56,15 +58,21 @@ func (e *ConflictError) Error() string {
 // Unwrap makes errors.Is(err, ErrConflict) true.
 func (e *ConflictError) Unwrap() error { return ErrConflict }
 
-const maxNames = 20
-
-func (e *ConflictError) add(name string) {
-	if slices.Contains(e.Names, name) {
-		return
+func conflict(names map[string]bool) error {
+	if len(names) == 0 {
+		return nil
 	}
-	if e.Count++; len(e.Names) < maxNames {
-		e.Names = append(e.Names, name)
-	}
+	sorted := slices.SortedFunc(maps.Keys(names), func(a, b string) int {
+		aRun, bRun := strings.HasPrefix(a, "run "), strings.HasPrefix(b, "run ")
+		if aRun != bRun && aRun {
+			return -1
+		}
+		if aRun != bRun {
+			return 1
+		}
+		return strings.Compare(a, b)
+	})
+	return &ConflictError{Names: sorted}
 }
 
 // The phases of an import, kept in the destination under the file's id.
@@ -177,7 +185,7 @@ func (m *importing) next(ctx context.Context, phase string) error {
 
 // conflicts compares everything with what stands there.
 func (m *importing) conflicts(ctx context.Context) error {
-	all := &ConflictError{}
+	met := map[string]bool{}
 	var batch []store.Item
 	flush := func() error {
 		if len(batch) == 0 {
@@ -196,7 +204,7 @@ func (m *importing) conflicts(ctx context.Context) error {
 				continue
 			}
 			if _, err := merge(item, *have[i]); errors.Is(err, ErrConflict) {
-				all.add(name(item.Key))
+				met[name(item.Key)] = true
 			} else if err != nil {
 				return err
 			}
@@ -216,10 +224,7 @@ func (m *importing) conflicts(ctx context.Context) error {
 	if err := errors.Join(err, flush()); err != nil {
 		return err
 	}
-	if all.Count > 0 {
-		return all
-	}
-	return nil
+	return conflict(met)
 }
 
 // load writes blobs and everything but the runs' own records.
@@ -256,7 +261,7 @@ func (m *importing) put(ctx context.Context, item store.Item) error {
 		}
 		merged, err := merge(item, *stands.Current)
 		if errors.Is(err, ErrConflict) {
-			return &ConflictError{Names: []string{name(item.Key)}, Count: 1}
+			return &ConflictError{Names: []string{name(item.Key)}}
 		}
 		if err != nil || merged == nil {
 			return err
@@ -322,7 +327,7 @@ func (m *importing) run(ctx context.Context, run *record.Run, item store.Item) e
 	if _, err := merge(item, *stands.Current); ours || err == nil {
 		return nil
 	}
-	return &ConflictError{Names: []string{name(item.Key)}, Count: 1}
+	return &ConflictError{Names: []string{name(item.Key)}}
 }
 
 // begun: whether the first execution of a new run ever began does not matter here.

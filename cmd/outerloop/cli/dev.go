@@ -60,6 +60,9 @@ func (a *app) dev(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
+	if err := a.refuseMoved(ctx, e); err != nil {
+		return err
+	}
 	a.sayDev(cfg)
 	return e.Serve(ctx)
 }

@@ -74,7 +74,7 @@ func (a *app) addCommands(root *cobra.Command) {
 	add(groupRun, a.runCommand(), a.devCommand(), a.pauseCommand(), a.resumeCommand(), a.cancelCommand(), a.redriveCommand())
 	add(groupPeople, a.approvalsCommand(), a.approveCommand(), a.rejectCommand(), a.exceptionsCommand(), a.resolveCommand())
 	add(groupLook, a.runsCommand(), a.showCommand(), a.logCommand(), a.actionsCommand())
-	add(groupKeep, a.doctorCommand(), a.backupCommand(), a.pruneCommand(), a.versionCommand())
+	add(groupKeep, a.doctorCommand(), a.backupCommand(), a.exportCommand(), a.importCommand(), a.pruneCommand(), a.versionCommand())
 	root.AddCommand(a.docsCommand())
 }
 

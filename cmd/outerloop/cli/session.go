@@ -45,7 +45,14 @@ func (a *app) someProject() (*opened, error) {
 func (a *app) join(ctx context.Context, cfg local.Config) (*local.Session, error) {
 	a.working()
 	a.mailsBefore = countMails(a.outbox())
-	return local.Join(ctx, cfg)
+	s, err := local.Join(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.refuseMoved(ctx, s.Owner()); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
 }
 
 // acting joins the state file to do one thing for a person and drives on what
