@@ -18,7 +18,9 @@ import (
 	crmscan "github.com/outerloop-dev/outerloop/functions/workers/crm-scan"
 	customerlanguage "github.com/outerloop-dev/outerloop/functions/workers/customer-language"
 	digestwriter "github.com/outerloop-dev/outerloop/functions/workers/digest-writer"
+	documentstore "github.com/outerloop-dev/outerloop/functions/workers/document-store"
 	"github.com/outerloop-dev/outerloop/functions/workers/environments"
+	figurechecker "github.com/outerloop-dev/outerloop/functions/workers/figure-checker"
 	followuptemplate "github.com/outerloop-dev/outerloop/functions/workers/followup-template"
 	followupwriter "github.com/outerloop-dev/outerloop/functions/workers/followup-writer"
 	generalsupport "github.com/outerloop-dev/outerloop/functions/workers/general-support"
@@ -34,7 +36,9 @@ import (
 	papersearch "github.com/outerloop-dev/outerloop/functions/workers/paper-search"
 	paymentlookup "github.com/outerloop-dev/outerloop/functions/workers/payment-lookup"
 	purchaseorders "github.com/outerloop-dev/outerloop/functions/workers/purchase-orders"
+	quarterrecords "github.com/outerloop-dev/outerloop/functions/workers/quarter-records"
 	quotepicker "github.com/outerloop-dev/outerloop/functions/workers/quote-picker"
+	reportwriter "github.com/outerloop-dev/outerloop/functions/workers/report-writer"
 	researchplanner "github.com/outerloop-dev/outerloop/functions/workers/research-planner"
 	salesdashboard "github.com/outerloop-dev/outerloop/functions/workers/sales-dashboard"
 	sourcefinder "github.com/outerloop-dev/outerloop/functions/workers/source-finder"
@@ -47,6 +51,8 @@ import (
 	supportstats "github.com/outerloop-dev/outerloop/functions/workers/support-stats"
 	techsupport "github.com/outerloop-dev/outerloop/functions/workers/tech-support"
 	ticketclassifier "github.com/outerloop-dev/outerloop/functions/workers/ticket-classifier"
+	topicsummary "github.com/outerloop-dev/outerloop/functions/workers/topic-summary"
+	trendanalyst "github.com/outerloop-dev/outerloop/functions/workers/trend-analyst"
 	voiceexport "github.com/outerloop-dev/outerloop/functions/workers/voice-export"
 )
 
@@ -69,6 +75,7 @@ func program() cli.Config {
 			ticketclassifier.Worker, billingsupport.Worker, techsupport.Worker, generalsupport.Worker, helpdesk.Worker, supportstats.Worker, // support-triage
 			papersearch.Worker, paperfetch.Worker, summariser.Worker, digestwriter.Worker,
 			brandrules.Worker, approvedsources.Worker, voiceexport.Worker, sourcefinder.Worker, customerlanguage.Worker, strategist.Worker, campaignwriter.Worker, brandchecker.Worker, assetstore.Worker,
+			quarterrecords.Worker, topicsummary.Worker, trendanalyst.Worker, reportwriter.Worker, figurechecker.Worker, documentstore.Worker,
 		},
 		Crew: agents,
 		Pages: []cli.Page{
