@@ -5,7 +5,9 @@ package paymentlookup
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -66,6 +68,9 @@ func lookUp(_ context.Context, t worker.Task[Input]) (worker.Result[Output], err
 			last, at = e, line
 		}
 	}, func(int, string) { unread++ })
+	if errors.Is(err, fs.ErrNotExist) {
+		return res, worker.Transient("%w", err) // the provider is down
+	}
 	if err != nil {
 		return res, err
 	}
