@@ -5,6 +5,7 @@
 package charter
 
 import (
+	"slices"
 	"time"
 
 	"github.com/outerloop-dev/outerloop"
@@ -152,15 +153,8 @@ const (
 var stages = []Stage{StageObserve, StageRecommend, StageApproval, StageLimited, StageBroad}
 
 // AtLeast tells whether s is stage other or beyond it.
-func (s Stage) AtLeast(other Stage) bool { return rank(s) >= rank(other) }
-
-func rank(s Stage) int {
-	for i, stage := range stages {
-		if stage == s {
-			return i
-		}
-	}
-	return -1
+func (s Stage) AtLeast(other Stage) bool {
+	return slices.Index(stages, s) >= slices.Index(stages, other)
 }
 
 // Autonomy is where a worker starts and what promotes it.
@@ -191,17 +185,11 @@ const (
 
 var risks = []Risk{RiskLow, RiskMedium, RiskHigh, RiskCritical}
 
-// AtMost tells whether r is no worse than other.
+// AtMost tells whether r is no worse than other. An unknown risk is worse than
+// any, and nothing is at most it.
 func (r Risk) AtMost(other Risk) bool {
-	for _, risk := range risks {
-		if risk == r {
-			return true
-		}
-		if risk == other {
-			return false
-		}
-	}
-	return false
+	mine, limit := slices.Index(risks, r), slices.Index(risks, other)
+	return mine >= 0 && mine <= limit
 }
 
 // Otherwise is what a limit does when its rule does not hold.

@@ -255,7 +255,7 @@ func (q *call) distrust(step *record.Step) string {
 		table = q.def.Project.Confidence
 	}
 	most := passes(table, confidence, q.node.Review != nil)
-	if author.Charter.Risk == "" || most != "" && author.Charter.Risk.AtMost(most) {
+	if author.Charter.Risk == "" || author.Charter.Risk.AtMost(most) {
 		return ""
 	}
 	return fmt.Sprintf("confidence %s at risk %s: %s", confidence, author.Charter.Risk, step.Because)

@@ -48,7 +48,9 @@ type Config struct {
 	// DirectAtOnce bounds direct invocations of workers together; 0: 64.
 	DirectAtOnce int
 	// Limits are the coordinator's Lease, ActionGrace, ResourcePoll (here 250 ms
-	// where it is 0), CrashLimit and Attempts; its other fields are ignored.
+	// where it is 0), CrashLimit (here 50: in one process the end of the host is
+	// every worker's end, and says little about one of them) and Attempts; its
+	// other fields are ignored.
 	Limits coordinator.Config
 }
 
@@ -110,11 +112,12 @@ var (
 )
 
 const (
-	defaultPatience = 2 * time.Minute
-	defaultGrace    = 5 * time.Second
-	defaultDirect   = 64
-	defaultPoll     = 250 * time.Millisecond
-	defaultTimeout  = 60 * time.Second
+	defaultPatience   = 2 * time.Minute
+	defaultGrace      = 5 * time.Second
+	defaultDirect     = 64
+	defaultPoll       = 250 * time.Millisecond
+	defaultCrashLimit = 50
+	defaultTimeout    = 60 * time.Second
 )
 
 // filled checks the configuration and fills in defaults; all problems are joined.
@@ -152,6 +155,9 @@ func (cfg Config) filled() (Config, error) {
 	}
 	if cfg.Limits.ResourcePoll == 0 {
 		cfg.Limits.ResourcePoll = defaultPoll
+	}
+	if cfg.Limits.CrashLimit == 0 {
+		cfg.Limits.CrashLimit = defaultCrashLimit
 	}
 	if cfg.DirectAtOnce <= 0 {
 		cfg.DirectAtOnce = defaultDirect
