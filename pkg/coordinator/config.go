@@ -119,6 +119,10 @@ type Config struct {
 	// ResourcePoll is how soon a step asks again for a resource that another step
 	// holds, at the latest; 0: 5 s. On a queue each asking is a receive.
 	ResourcePoll time.Duration
+	// Keep is how long closed runs are kept, KeepOf another time for loops by
+	// name; 0: DefaultKeep, 90 days.
+	Keep   time.Duration
+	KeepOf map[string]time.Duration
 	// Attempts is how often a write is decided again after it lost a race; 0: 8.
 	Attempts int
 }

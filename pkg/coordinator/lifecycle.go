@@ -27,7 +27,7 @@ func (c *Coordinator) startExecution(ctx context.Context, id string) error {
 	if err != nil || run == nil {
 		return err
 	}
-	if !run.Open() {
+	if !run.Open() || run.Queued {
 		return nil
 	}
 	input, err := machineInput(run.ID, run.Gen)
@@ -67,18 +67,6 @@ func (c *Coordinator) settleRun(ctx context.Context, id string) error {
 	stopped := c.cfg.Executions.Stop(ctx, executionName(id, run.Gen), outerloop.ErrorStop, "run is "+string(run.Status))
 	return errors.Join(stopped, c.cancelChildren(ctx, run.ID, "run "+run.ID+" is "+string(run.Status)),
 		c.releaseSlot(ctx, run), c.voidRequests(ctx, run), c.tellParent(ctx, run.ID))
-}
-
-func (c *Coordinator) releaseSlot(ctx context.Context, run *record.Run) error {
-	slot, err := one(ctx, c, record.LoopKey(run.Loop), record.DecodeLoop)
-	if err != nil || slot == nil || slot.Run != run.ID {
-		return err
-	}
-	slot.Run = ""
-	if err := c.write(ctx, slot.Put()); err != nil && !errors.Is(err, store.ErrCondition) {
-		return fmt.Errorf("freeing the slot of %s: %w", run.Loop, err)
-	}
-	return nil
 }
 
 // voidRequests takes what still waits for a person out of the lists: when a run

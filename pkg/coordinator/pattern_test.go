@@ -337,3 +337,64 @@ func TestSubLoopEnds(t *testing.T) {
 		})
 	}
 }
+
+// Where runs do not overlap, a start waits for its turn, in order (R63).
+func TestOverlap(t *testing.T) {
+	t.Parallel()
+	for policy, wanted := range map[string]string{
+		"overlap: queue":              "a b c",
+		"overlap: allow\nat_once: 2":  "a b c",
+		"overlap: replace":            "c",
+		"overlap: skip":               "a",
+		"overlap: allow\nat_once: 10": "a b c",
+	} {
+		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, files(strings.Replace(loopHead, "subject:", policy+"\nsubject:", 1)+`
+steps:
+  one: {worker: writer, input: {text: "${input.key}"}}
+  pause: {wait: {for: 1h}, after: [one]}
+  two: {worker: writer, after: [pause], input: {text: "${input.key}"}}
+`, nil))
+			usual(w)
+			most := 0
+			for _, key := range []string{"a", "b", "c"} {
+				_, err := w.coord.Start(w.ctx, coordinator.StartRequest{Loop: "test", Input: json.RawMessage(`{"key":"` + key + `"}`)})
+				if err != nil && policy != "overlap: skip" {
+					t.Fatal(err)
+				}
+				w.run(time.Minute, 500)
+			}
+			for range 5 {
+				open, err := w.coord.Runs(w.ctx, coordinator.RunsQuery{Loop: "test", Open: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				working := 0
+				for _, r := range open {
+					if r.Status == outerloop.StatusInProgress {
+						working++
+					}
+				}
+				most = max(most, working)
+				w.run(61*time.Minute, 1000)
+			}
+			if bound := map[string]int{"overlap: allow\nat_once: 2": 2, "overlap: allow\nat_once: 10": 3}[policy]; most != max(bound, 1) {
+				t.Errorf("%d runs at a time", most)
+			}
+			all, err := w.coord.Runs(w.ctx, coordinator.RunsQuery{Loop: "test"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var done []string
+			for i := len(all) - 1; i >= 0; i-- {
+				if all[i].Status == outerloop.StatusCompleted {
+					done = append(done, all[i].Subject)
+				}
+			}
+			if got := strings.Join(done, " "); got != wanted {
+				t.Errorf("completed %q, want %q\n%s", got, wanted, w.tail(40))
+			}
+		})
+	}
+}

@@ -3,7 +3,6 @@ package coordinator
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -231,11 +230,11 @@ func (c *Coordinator) createNew(ctx context.Context, s *starting, slotItem *stor
 	if err != nil {
 		return Started{}, err
 	}
-	ops := []store.Op{s.run.Put()}
-	slotOp, err := c.takeSlot(ctx, s, slot)
+	slotOp, err := c.takeSlot(ctx, s, slot) // it may put the run into the line
 	if err != nil {
 		return Started{}, err
 	}
+	ops := []store.Op{s.run.Put()}
 	if slotOp != nil {
 		ops = append(ops, *slotOp)
 	}
@@ -244,39 +243,4 @@ func (c *Coordinator) createNew(ctx context.Context, s *starting, slotItem *stor
 	}
 	c.pins.put(s.run.ID, s.run.Definition)
 	return Started{Run: s.run.ID, Subject: s.run.Subject, Status: outerloop.StatusNew}, nil
-}
-
-// takeSlot applies the overlap policy (R63). The slot of a loop also lists it
-// among the loops that ever ran.
-func (c *Coordinator) takeSlot(ctx context.Context, s *starting, slot *record.Loop) (*store.Op, error) {
-	policy := s.def.Loop.Overlap
-	if slot == nil {
-		slot = &record.Loop{Name: s.run.Loop}
-	} else if policy == loop.OverlapAllow {
-		return nil, nil
-	}
-	if policy != loop.OverlapAllow {
-		open, err := c.openIn(ctx, slot.Run)
-		if err != nil {
-			return nil, err
-		}
-		if open && policy == loop.OverlapReplace {
-			if _, err := c.Cancel(ctx, PersonRequest{Run: slot.Run, By: "overlap: replace", Reason: "replaced by " + s.run.ID}); err != nil && !errors.Is(err, ErrRunClosed) {
-				return nil, err
-			}
-		} else if open {
-			return nil, &OverlapError{Loop: s.run.Loop, Open: slot.Run}
-		}
-		slot.Run = s.run.ID
-	}
-	op := slot.Put()
-	return &op, nil
-}
-
-func (c *Coordinator) openIn(ctx context.Context, id string) (bool, error) {
-	if id == "" {
-		return false, nil
-	}
-	run, err := one(ctx, c, record.RunKey(id), record.DecodeRun)
-	return run != nil && !run.Status.Closed(), err
 }

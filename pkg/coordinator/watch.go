@@ -22,12 +22,13 @@ const startGrace = 10 * time.Second
 // Watch does one round (R41): it starts executions that were not started,
 // blocks runs whose execution ended without finish, ends runs past their
 // deadline, finishes cancelling, expires and delivers approvals and answers,
-// and makes actions past their limit unknown. Every repair is idempotent; one
+// makes actions past their limit unknown, and removes runs that were closed long
+// ago (Retain). Every repair is idempotent; one
 // that fails is tried again in the next round, and does not stop the others:
 // their errors are joined.
 func (c *Coordinator) Watch(ctx context.Context) (Tick, error) {
 	tick := Tick{Repaired: []string{}}
-	err := errors.Join(c.watchDue(ctx, &tick), c.watchEvents(ctx, &tick), c.watchRuns(ctx, &tick), c.watchChildren(ctx, &tick))
+	err := errors.Join(c.watchDue(ctx, &tick), c.watchEvents(ctx, &tick), c.watchRuns(ctx, &tick), c.watchChildren(ctx, &tick), c.watchRetention(ctx, &tick))
 	return tick, err
 }
 
@@ -208,6 +209,9 @@ func (c *Coordinator) repairRun(ctx context.Context, key store.Key, tick *Tick) 
 	run, err := one(ctx, c, key, record.DecodeRun)
 	if err != nil || run == nil || run.Status.Closed() {
 		return err
+	}
+	if run.Queued && !run.Cancelling {
+		return c.freeSlots(ctx, run.Loop)
 	}
 	if run.Cancelling {
 		closed, err := c.finishCancel(ctx, run.ID)

@@ -53,10 +53,28 @@ type Loop struct {
 	Name string `json:"name"`
 	// Run is the run that holds the slot where runs do not overlap.
 	Run string `json:"run,omitempty"`
+	// More are further runs that hold a slot, where several may be open at a time.
+	More []string `json:"more,omitempty"`
 	// Paused: triggers start nothing.
 	Paused bool `json:"paused,omitempty"`
 
 	Stored int64 `json:"-"`
+}
+
+// Holders are the runs that hold a slot.
+func (l *Loop) Holders() []string {
+	if l.Run == "" {
+		return nil
+	}
+	return append([]string{l.Run}, l.More...)
+}
+
+// Hold makes these runs the holders.
+func (l *Loop) Hold(runs []string) {
+	l.Run, l.More = "", nil
+	if len(runs) > 0 {
+		l.Run, l.More = runs[0], runs[1:]
+	}
 }
 
 // LoopsPart lists the loops that ever had a run, by name.
