@@ -136,6 +136,31 @@ func (w *World) Start(loop string, input any) string {
 	return started.Run
 }
 
+// Webhook is a delivery whose signature was right: the run that it led to,
+// empty where a trigger's `when` is false.
+func (w *World) Webhook(name string, body any) (string, error) {
+	w.Helper()
+	raw, err := json.Marshal(body)
+	w.must(err)
+	fired, err := w.Engine.Coordinator().Webhook(w.Context(), name, raw, nil)
+	if err != nil {
+		return "", err
+	}
+	if len(fired) != 1 {
+		w.Fatalf("%d triggers listen to the webhook %s", len(fired), name)
+	}
+	return fired[0].Run, nil
+}
+
+// Publish is an event from outside.
+func (w *World) Publish(event string, data any) {
+	w.Helper()
+	raw, err := json.Marshal(data)
+	w.must(err)
+	_, err = w.Engine.Coordinator().Publish(w.Context(), coordinator.PublishRequest{Event: event, Data: raw})
+	w.must(err)
+}
+
 // File keeps a file of the project as a blob and gives its reference.
 func (w *World) File(path string) string {
 	w.Helper()

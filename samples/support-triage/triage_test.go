@@ -110,9 +110,10 @@ func (d *desk) receive(m message) {
 	if m.Created.After(d.Now()) {
 		d.Until(m.Created)
 	}
-	run := d.Start("support-triage", map[string]string{
-		"ticket": m.Ticket, "message": m.Message, "text": m.Text, "customer": m.Customer,
-	})
+	run, err := d.Webhook("helpdesk", m)
+	if err != nil {
+		d.T.Fatal(err)
+	}
 	if before, again := d.runs[m.Message]; again && before != run {
 		d.T.Errorf("%s was delivered twice and has two runs", m.Message)
 	}
