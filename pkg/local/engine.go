@@ -82,7 +82,7 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := sqlitestore.Open(cfg.State, sqlitestore.Options{Now: cfg.Clock.Now})
+	db, err := sqlitestore.Open(cfg.State, sqlitestore.Options{Now: cfg.Clock.Now, Owner: true})
 	if err != nil {
 		return nil, errors.Join(err, held.release())
 	}

@@ -49,7 +49,7 @@ func TestApplyIsCommittedUnasked(t *testing.T) {
 // TestSyncsAreShared: many callers, few commits; a Sync of nothing is free.
 func TestSyncsAreShared(t *testing.T) {
 	t.Parallel()
-	_, s := open(t)
+	_, s := open(t, sqlitestore.Options{})
 	before := s.Stats().Syncs
 	var all sync.WaitGroup
 	for caller := range 64 {
@@ -162,7 +162,7 @@ func TestClosed(t *testing.T) {
 // the writer goes on, and hinders nothing.
 func TestReadersBesideTheWriter(t *testing.T) {
 	t.Parallel()
-	path, s := open(t)
+	path, s := open(t, sqlitestore.Options{})
 	r, err := sqlitestore.OpenReadOnly(path)
 	if err != nil {
 		t.Fatal(err)

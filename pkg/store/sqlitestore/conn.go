@@ -50,15 +50,29 @@ func (c *conn) prepared(text string) (statement, error) {
 // exec runs a statement to its end and answers how many rows it changed. It
 // takes no context: a change must not be cut in two.
 func (c *conn) exec(text string, args ...driver.Value) (int64, error) {
-	stmt, err := c.prepared(text)
+	result, err := c.result(text, args...)
 	if err != nil {
 		return 0, err
 	}
-	result, err := stmt.ExecContext(context.Background(), named(args))
-	if err != nil {
-		return 0, classify(err)
-	}
 	return result.RowsAffected()
+}
+
+// insert is exec for one new row and answers its id.
+func (c *conn) insert(text string, args ...driver.Value) (int64, error) {
+	result, err := c.result(text, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.LastInsertId()
+}
+
+func (c *conn) result(text string, args ...driver.Value) (driver.Result, error) {
+	stmt, err := c.prepared(text)
+	if err != nil {
+		return nil, err
+	}
+	result, err := stmt.ExecContext(context.Background(), named(args))
+	return result, classify(err)
 }
 
 // statement is what the driver's statements can do.

@@ -131,6 +131,7 @@ func (s *Store) removeWhere(ctx context.Context, text string, args ...driver.Val
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.kept.forget()
 	err = s.inBatch(func() (int, error) {
 		n, err := s.db.exec(text, args...)
 		if err != nil {

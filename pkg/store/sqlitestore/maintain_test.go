@@ -17,7 +17,7 @@ import (
 // TestBackup: the copy holds what was applied before, though writing goes on.
 func TestBackup(t *testing.T) {
 	t.Parallel()
-	_, s := open(t)
+	_, s := open(t, sqlitestore.Options{})
 	fill(t, s, 300)
 	stop, stopped := make(chan struct{}), make(chan error)
 	go func() {
@@ -68,7 +68,7 @@ func TestBackup(t *testing.T) {
 // TestPrune: bounded batches remove what is old and the file shrinks.
 func TestPrune(t *testing.T) {
 	t.Parallel()
-	_, s := open(t)
+	_, s := open(t, sqlitestore.Options{})
 	fill(t, s, 3000)
 	if err := s.Sync(t.Context()); err != nil {
 		t.Fatal(err)
@@ -159,7 +159,7 @@ func TestSweepBlobs(t *testing.T) {
 // TestLogIsBounded: the log does not grow with what is written.
 func TestLogIsBounded(t *testing.T) {
 	t.Parallel()
-	_, s := open(t)
+	_, s := open(t, sqlitestore.Options{})
 	body := []byte(strings.Repeat("x", 100_000))
 	for i := range 600 {
 		item := store.Item{Key: store.Key{Part: "P", Sort: fmt.Sprint(i % 50)}, Body: body}

@@ -62,7 +62,7 @@ func TestReleasedVersions(t *testing.T) {
 
 func writeVersion(t *testing.T, name string) {
 	t.Helper()
-	_, s := open(t)
+	_, s := open(t, sqlitestore.Options{})
 	for i := range 12 {
 		item := store.Item{
 			Key:     store.Key{Part: fmt.Sprintf("RUN#%d", i%3), Sort: fmt.Sprintf("STEP a/ä#%d", i)},

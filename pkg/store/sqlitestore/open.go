@@ -31,6 +31,9 @@ type Options struct {
 	// MaxBytes bounds the size of the file; a write beyond it is ErrFull and
 	// stops the store. 0: as much as the disk holds.
 	MaxBytes int64
+	// Owner says that no other process writes the file while the store is open:
+	// the caller holds a lock that says so. Rows are then kept in memory.
+	Owner bool
 	// Now is the clock that dates blobs; default time.Now.
 	Now func() time.Time
 }
@@ -41,11 +44,14 @@ type Store struct {
 	readOnly bool
 	now      func() time.Time
 	linger   time.Duration
+	owner    bool
 
 	mu     sync.Mutex // guards what follows and the connection
 	db     *conn
 	batch  *batch // the open transaction, nil if none
 	failed error  // why the store takes no more work
+	kept   kept   // rows in memory, of the owner
+	seen   int64  // which state of the file they are of
 	stats  Stats
 
 	busy  atomic.Int64  // callers inside apply or Sync
@@ -110,7 +116,7 @@ func open(path string, opts Options) (*Store, error) {
 
 func newStore(path string, db *conn, opts Options) *Store {
 	s := &Store{
-		path: path, db: db, now: opts.Now, linger: opts.Linger,
+		path: path, db: db, now: opts.Now, linger: opts.Linger, owner: opts.Owner,
 		dirty: make(chan struct{}, 1), kick: make(chan struct{}, 1),
 		quit: make(chan struct{}), done: make(chan struct{}),
 	}

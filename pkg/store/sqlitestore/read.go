@@ -24,26 +24,38 @@ func (s *Store) Get(ctx context.Context, keys ...store.Key) ([]*store.Item, erro
 		return nil, s.failed
 	}
 	items := make([]*store.Item, len(keys))
-	return items, s.together(len(keys), func(i int) (err error) {
-		if _, items[i], err = s.load(keys[i]); err != nil {
+	var absent []int // from memory
+	for i, key := range keys {
+		if r, ok := s.kept.get(key); ok {
+			items[i] = copied(r.item)
+		} else {
+			absent = append(absent, i)
+		}
+	}
+	return items, s.together(absent, func(i int) error {
+		_, item, err := s.load(keys[i])
+		if err != nil {
 			return fmt.Errorf("reading %s/%s: %w", keys[i].Part, keys[i].Sort, err)
 		}
+		items[i] = copied(item)
 		return nil
 	})
 }
 
 // together reads several items in one transaction: each read alone would take
 // and give back the file's locks, which costs as much as the read.
-func (s *Store) together(n int, read func(i int) error) error {
-	own := s.batch == nil && n > 1
+func (s *Store) together(all []int, read func(i int) error) error {
+	own := s.batch == nil && len(all) > 1
 	if own {
 		if err := s.db.run("BEGIN"); err != nil {
 			return err
 		}
 	}
 	var err error
-	for i := 0; i < n && err == nil; i++ {
-		err = read(i)
+	for _, i := range all {
+		if err = read(i); err != nil {
+			break
+		}
 	}
 	if own {
 		err = errors.Join(err, s.db.run("COMMIT"))

@@ -3,6 +3,7 @@ package sqlitestore
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"time"
 
@@ -71,7 +72,7 @@ func (s *Store) inBatch(change func() (bytes int, err error)) error {
 	}
 	opened := s.batch == nil
 	if opened {
-		if err := s.db.run("BEGIN IMMEDIATE"); err != nil {
+		if err := s.begin(); err != nil {
 			return err
 		}
 		s.batch = &batch{done: make(chan struct{})}
@@ -98,6 +99,23 @@ func (s *Store) inBatch(change func() (bytes int, err error)) error {
 	return nil
 }
 
+// begin opens the transaction, in which nobody else can write. Whoever wrote
+// before it, against the word of the owner, makes the rows in memory void.
+func (s *Store) begin() error {
+	if err := s.db.run("BEGIN IMMEDIATE"); err != nil || !s.owner {
+		return err
+	}
+	seen, err := s.db.number("PRAGMA data_version")
+	if err != nil {
+		return errors.Join(err, s.db.run("ROLLBACK"))
+	}
+	if seen != s.seen {
+		s.seen = seen
+		s.kept.forget()
+	}
+	return nil
+}
+
 // apply decides every operation before it changes anything.
 func (s *Store) apply(ctx context.Context, id string, ops []store.Op) (bytes int, err error) {
 	ids := make([]int64, len(ops))
@@ -114,7 +132,9 @@ func (s *Store) apply(ctx context.Context, id string, ops []store.Op) (bytes int
 		after[i] = next
 	}
 	if first >= 0 {
-		return 0, store.Failed(id, ops, first, before)
+		failed := store.Failed(id, ops, first, before)
+		failed.Current = copied(failed.Current)
+		return 0, failed
 	}
 	for i, op := range ops {
 		if op.Kind == store.KindAdd {
@@ -124,9 +144,13 @@ func (s *Store) apply(ctx context.Context, id string, ops []store.Op) (bytes int
 		}
 	}
 	for i, op := range ops {
-		if err := s.change(op.Kind, ids[i], before[i], after[i]); err != nil {
+		if op.Kind == store.KindCheck {
+			continue
+		}
+		if ids[i], err = s.change(op.Kind, ids[i], before[i], after[i]); err != nil {
 			return 0, s.fail(err)
 		}
+		s.keep(op.Item.Key, ids[i], copied(after[i]))
 		if after[i] != nil {
 			bytes += len(after[i].Body)
 		}
@@ -137,22 +161,36 @@ func (s *Store) apply(ctx context.Context, id string, ops []store.Op) (bytes int
 	return bytes, nil
 }
 
+// load gives an item as it stands, which must not be changed.
 func (s *Store) load(key store.Key) (id int64, item *store.Item, err error) {
+	if r, ok := s.kept.get(key); ok {
+		return r.id, r.item, nil
+	}
 	err = s.db.query("SELECT "+columns+" FROM item WHERE part = ? AND sort = ?", func(row []driver.Value) error {
 		id, item, err = decode(row)
 		return err
 	}, key.Part, key.Sort)
+	if err == nil {
+		s.keep(key, id, item)
+	}
 	return id, item, err
 }
 
-func (s *Store) change(kind store.Kind, id int64, before, after *store.Item) error {
+// keep remembers how an item stands now.
+func (s *Store) keep(key store.Key, id int64, item *store.Item) {
+	if s.owner {
+		s.kept.put(key, row{id: id, item: item})
+	}
+}
+
+// change makes a row what it is afterwards and answers its id.
+func (s *Store) change(kind store.Kind, id int64, before, after *store.Item) (int64, error) {
+	if kind == store.KindCreate {
+		return s.insert(after)
+	}
 	var changed int64
 	var err error
 	switch kind {
-	case store.KindCheck:
-		return nil
-	case store.KindCreate:
-		changed, err = s.insert(after)
 	case store.KindRemove:
 		changed, err = s.db.exec("DELETE FROM item WHERE id = ?", id)
 	case store.KindAdd:
@@ -162,17 +200,17 @@ func (s *Store) change(kind store.Kind, id int64, before, after *store.Item) err
 		changed, err = s.replace(id, before, after)
 	}
 	if err == nil && changed != 1 {
-		return fmt.Errorf("%w: %s changed %d rows", store.ErrCorrupt, kind, changed)
+		return id, fmt.Errorf("%w: %s changed %d rows", store.ErrCorrupt, kind, changed)
 	}
-	return err
+	return id, err
 }
 
-func (s *Store) insert(item *store.Item) (int64, error) {
+func (s *Store) insert(item *store.Item) (id int64, err error) {
 	args := []driver.Value{
 		item.Part, item.Sort, item.Version, item.WriteID, encodeNumbers(item.Numbers), bodyArg(item.Body),
 		item.Expires,
 	}
-	return s.db.exec(`INSERT INTO item
+	return s.db.insert(`INSERT INTO item
 		(part, sort, version, write_id, numbers, body, expires, list_part, list_sort, due_part, due_sort)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, append(args, indexArgs(item)...)...)
 }

@@ -169,7 +169,7 @@ func TestDamageInside(t *testing.T) {
 
 func TestCheckSound(t *testing.T) {
 	t.Parallel()
-	path, s := open(t)
+	path, s := open(t, sqlitestore.Options{})
 	fill(t, s, 100)
 	if err := s.Check(t.Context()); err != nil {
 		t.Fatal(err)
