@@ -26,9 +26,11 @@ type backEnd struct {
 	fake *dynamofake.Fake
 }
 
+const lagging = "dynamodb fake, lagging indexes"
+
 // backEnds are those that the coordinator must work on alike.
 var backEnds = map[string]func(testing.TB) backEnd{
-	"sqlite": onSQLite, "dynamodb fake": onFake, "dynamodb fake, lagging indexes": onLaggingFake, "dynamodb endpoint": onEndpoint,
+	"sqlite": onSQLite, "dynamodb fake": onFake, lagging: onLaggingFake, "dynamodb endpoint": onEndpoint,
 }
 
 func onSQLite(t testing.TB) backEnd {

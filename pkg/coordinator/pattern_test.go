@@ -364,6 +364,7 @@ steps:
 					t.Fatal(err)
 				}
 				w.run(time.Minute, 500)
+				w.now = w.now.Add(time.Second)
 			}
 			for range 5 {
 				open, err := w.coord.Runs(w.ctx, coordinator.RunsQuery{Loop: "test", Open: true})
