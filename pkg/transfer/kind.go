@@ -69,6 +69,16 @@ func (c *Counts) add(item store.Item) {
 // the hash of a machine.
 func portable(item store.Item) (store.Item, error) {
 	switch kindOf(item.Part) {
+	case kindRun:
+		if !strings.HasPrefix(item.Sort, record.ChildPrefix) {
+			return item, nil
+		}
+		child, err := record.DecodeChild(&item)
+		if err != nil || child.Token == "" {
+			return item, err
+		}
+		child.Token = ""
+		return child.Put().Item, nil
 	case kindApproval:
 		ap, err := record.DecodeApproval(&item)
 		if err != nil || ap.Token == "" {
