@@ -76,7 +76,7 @@ func New(t testing.TB, s Setup) *World {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { e.Close() })
+	t.Cleanup(func() { _ = e.Close() })
 	w.Engine = e
 	return w
 }
@@ -269,7 +269,7 @@ func (w *World) Fact(name string, into any) {
 	w.must(w.Engine.Sync(w.Context()))
 	r, err := local.OpenReader(w.Context(), filepath.Join(w.Dir, "state.db"))
 	w.must(err)
-	defer r.Close()
+	defer func() { _ = r.Close() }()
 	raw, err := r.Fact(w.Context(), name)
 	w.must(err)
 	if raw == nil {

@@ -53,7 +53,7 @@ func Text(ctx context.Context, t worker.Task[Input]) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	content, err := io.ReadAll(io.LimitReader(worker.Reader(file), largest))
 	if err != nil {
 		return "", worker.Transient("reading the invoice: %w", err)

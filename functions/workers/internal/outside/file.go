@@ -98,7 +98,7 @@ func syncDirectory(dir string) error {
 	if err != nil {
 		return fmt.Errorf("syncing %s: %w", dir, err)
 	}
-	defer d.Close()
+	defer func() { _ = d.Close() }()
 	if err := d.Sync(); err != nil {
 		return fmt.Errorf("syncing %s: %w", dir, err)
 	}
