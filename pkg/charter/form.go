@@ -1,6 +1,8 @@
 package charter
 
 import (
+	"sync"
+
 	"time"
 
 	"github.com/outerloop-dev/outerloop"
@@ -36,7 +38,10 @@ func LimitForm() *source.Form[Limit] {
 }
 
 // Form is the table of keys of a charter.
-func Form() *source.Form[Charter] {
+func Form() *source.Form[Charter] { return form() }
+
+// form is built once: a project reads many charters.
+var form = sync.OnceValue(func() *source.Form[Charter] {
 	name := source.Name(source.Hyphened)
 	return source.NewForm("a charter", "What a worker may do and must deliver.",
 		source.Key("worker", name, func(c *Charter) *string { return &c.Worker }).Needed().Says("the worker's name"),
@@ -65,7 +70,7 @@ func Form() *source.Form[Charter] {
 		source.Key("http", source.Pointer(source.Codec[HTTP](httpForm())), func(c *Charter) **HTTP { return &c.HTTP }).Says("for kind http"),
 		source.Key("command", source.Pointer(source.Codec[Command](commandForm())), func(c *Charter) **Command { return &c.Command }).Says("for kind command"),
 	).Then(finish)
-}
+})
 
 func nameTool(t *Tool, key *source.Node) { t.Connection = key.Text }
 
