@@ -49,8 +49,8 @@ type Config struct {
 	DirectAtOnce int
 	// Limits are the coordinator's Lease, ActionGrace, ResourcePoll (here 250 ms
 	// where it is 0), CrashLimit (here 50: in one process the end of the host is
-	// every worker's end, and says little about one of them) and Attempts; its
-	// other fields are ignored.
+	// every worker's end, and says little about one of them), Attempts, Keep and
+	// KeepOf; its other fields are ignored.
 	Limits coordinator.Config
 }
 

@@ -58,6 +58,8 @@ type Engine struct {
 	watching sync.Mutex
 	watchers map[int]func(Progress)
 	watcher  int
+	// sweepDue is when blobs are looked through next; guarded by mu.
+	sweepDue time.Time
 }
 
 // pool is one worker with its queue.
@@ -130,6 +132,7 @@ func (e *Engine) begin(ctx context.Context) error {
 		Loops: e.defs.names, Executions: executions{e}, Tokens: tokens{e}, Clock: e.cfg.Clock.Now, IDs: e.id,
 		Notify: e.notify, Log: e.cfg.Log,
 		ResourcePoll: limits.ResourcePoll, Lease: limits.Lease, ActionGrace: limits.ActionGrace, CrashLimit: limits.CrashLimit, Attempts: limits.Attempts,
+		Keep: limits.Keep, KeepOf: limits.KeepOf,
 	})
 	if err != nil {
 		return err

@@ -18,6 +18,7 @@ const (
 	OpBlob    = "blob"
 	OpDrive   = "drive"
 	OpPrune   = "prune"
+	OpClean   = "clean"
 	OpPause   = "pause"
 )
 

@@ -90,6 +90,9 @@ func (e *Engine) lookAround(ctx context.Context) {
 	if _, err := e.core.Fold(ctx, foldAtOnce); err != nil && ctx.Err() == nil {
 		e.cfg.Log.Error("histories were not folded", "error", err)
 	}
+	if err := e.tidy(ctx); err != nil && ctx.Err() == nil {
+		e.cfg.Log.Error("what is old was not removed", "error", err)
+	}
 	e.kick(ctx)
 }
 

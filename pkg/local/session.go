@@ -143,6 +143,11 @@ func (s *Session) Prune(ctx context.Context, before time.Time) (int, error) {
 	return do[int](ctx, s, OpPrune, pruneBody{Before: before})
 }
 
+// Clean removes what ended long ago and gives the space back.
+func (s *Session) Clean(ctx context.Context, req CleanRequest) (Cleaned, error) {
+	return do[Cleaned](ctx, s, OpClean, req)
+}
+
 // do has an operation done by the owner, whoever it is.
 func do[Answer any](ctx context.Context, s *Session, op string, body any) (answer Answer, err error) {
 	raw, err := json.Marshal(body)
@@ -248,6 +253,9 @@ var operations = map[string]func(ctx context.Context, e *Engine, body json.RawMe
 	}),
 	OpPrune: operation(func(ctx context.Context, e *Engine, req pruneBody) (int, error) {
 		return e.Prune(ctx, req.Before)
+	}),
+	OpClean: operation(func(ctx context.Context, e *Engine, req CleanRequest) (Cleaned, error) {
+		return e.Clean(ctx, req)
 	}),
 	OpDrive: operation(func(ctx context.Context, e *Engine, _ *struct{}) (Idle, error) {
 		return e.RunUntilIdle(ctx)

@@ -1,0 +1,255 @@
+package local
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"time"
+
+	"github.com/outerloop-dev/outerloop/pkg/coordinator"
+	"github.com/outerloop-dev/outerloop/pkg/store"
+)
+
+// CleanRequest says what may go.
+type CleanRequest struct {
+	// Before is the time before which it must have ended; zero: what the watch
+	// removes by itself, 90 days ago unless Limits.Keep says otherwise.
+	Before time.Time `json:"before,omitzero"`
+	// Loop names the only loop whose runs may go; empty: every loop's.
+	Loop string `json:"loop,omitempty"`
+	// Histories: only executions with their histories go, the runs stay.
+	Histories bool `json:"histories,omitempty"`
+}
+
+// Cleaned is what was removed, and by how many bytes the file shrank.
+type Cleaned struct {
+	Runs       int   `json:"runs"`
+	Executions int   `json:"executions"`
+	Items      int   `json:"items"`
+	Blobs      int   `json:"blobs"`
+	Bytes      int64 `json:"bytes"`
+}
+
+const (
+	expiredAtOnce = 1000
+	shrinkAtOnce  = 4 << 20
+	// shrinkFrom is how much free space is worth giving back by the way.
+	shrinkFrom = 16 << 20
+	// blobGrace is how long a blob is kept that nothing refers to (yet).
+	blobGrace = 24 * time.Hour
+	// sweepEvery is how often blobs are looked through by the way.
+	sweepEvery = 24 * time.Hour
+)
+
+// Clean removes runs and executions that ended long ago, and whatever only
+// they referred to, and gives the space back. It works in batches between which
+// other work goes on. What is open, and the action log, always stay.
+func (e *Engine) Clean(ctx context.Context, req CleanRequest) (out Cleaned, err error) {
+	size, err := e.store.Size(ctx)
+	if err != nil {
+		return out, err
+	}
+	before := req.Before
+	if before.IsZero() {
+		before = e.cfg.Clock.Now().Add(-e.keep())
+	}
+	if !req.Histories {
+		if err := e.cleanRuns(ctx, req, &out); err != nil {
+			return out, err
+		}
+	}
+	if req.Loop == "" {
+		if out.Executions, err = e.Prune(ctx, before); err != nil {
+			return out, err
+		}
+	}
+	if err := e.cleanExpired(ctx, &out); err != nil {
+		return out, err
+	}
+	if out.Blobs, err = e.sweep(ctx); err != nil {
+		return out, fmt.Errorf("removing blobs: %w", err)
+	}
+	for left := int64(1); left > 0 && err == nil; {
+		next, shrinkErr := e.store.Shrink(ctx, shrinkAtOnce)
+		if err = shrinkErr; next == left {
+			break // a reader is in the way
+		}
+		left = next
+	}
+	now, sizeErr := e.store.Size(ctx)
+	out.Bytes = max(size.File-now.File, 0)
+	return out, errors.Join(err, sizeErr)
+}
+
+func (e *Engine) keep() time.Duration {
+	if e.cfg.Limits.Keep > 0 {
+		return e.cfg.Limits.Keep
+	}
+	return coordinator.DefaultKeep
+}
+
+func (e *Engine) cleanRuns(ctx context.Context, req CleanRequest, out *Cleaned) error {
+	for more := true; more; {
+		removed, err := e.coord.Retain(ctx, coordinator.Retention{Before: req.Before, Loop: req.Loop})
+		out.Runs, out.Items, more = out.Runs+removed.Runs, out.Items+removed.Items, removed.More
+		if err := errors.Join(err, e.store.Sync(ctx)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *Engine) cleanExpired(ctx context.Context, out *Cleaned) error {
+	for {
+		n, err := e.store.RemoveExpired(ctx, e.cfg.Clock.Now(), expiredAtOnce)
+		if out.Items += n; err != nil || n < expiredAtOnce {
+			return err
+		}
+	}
+}
+
+// tidy is a little of Clean, by the way: the watch has removed runs.
+func (e *Engine) tidy(ctx context.Context) error {
+	now := e.cfg.Clock.Now()
+	_, pruned := e.core.Prune(ctx, now.Add(-e.keep()), pruneAtOnce)
+	_, expired := e.store.RemoveExpired(ctx, now, expiredAtOnce)
+	e.mu.Lock()
+	due := !now.Before(e.sweepDue)
+	if due {
+		e.sweepDue = now.Add(sweepEvery)
+	}
+	e.mu.Unlock()
+	var swept error
+	if due {
+		_, swept = e.sweep(ctx)
+	}
+	size, err := e.store.Size(ctx)
+	if err == nil && size.Free > shrinkFrom && size.Free > size.File/4 {
+		_, err = e.store.Shrink(ctx, shrinkAtOnce)
+	}
+	return errors.Join(pruned, expired, swept, err)
+}
+
+// sweeping are the blobs that may go unless something refers to them.
+type sweeping struct {
+	e      *Engine
+	unused map[string]bool // by their hex digits; true: nothing was found yet
+}
+
+var digits = regexp.MustCompile(`[0-9a-f]{64}`)
+
+// sweep removes blobs that no item refers to, directly or through other blobs,
+// and that were not put lately.
+func (e *Engine) sweep(ctx context.Context) (int, error) {
+	before := e.cfg.Clock.Now().Add(-blobGrace)
+	s := &sweeping{e: e, unused: map[string]bool{}}
+	if err := s.candidates(ctx, before); err != nil || len(s.unused) == 0 {
+		return 0, err
+	}
+	if err := s.mark(ctx); err != nil {
+		return 0, err
+	}
+	removed := 0
+	for hash, unused := range s.unused {
+		if !unused {
+			continue
+		}
+		raw, err := hex.DecodeString(hash)
+		if err != nil {
+			return removed, err
+		}
+		n, err := e.store.RemoveBlobs(ctx, before, store.FormatBlobRef(raw))
+		if removed += n; err != nil {
+			return removed, err
+		}
+	}
+	return removed, nil
+}
+
+func (s *sweeping) candidates(ctx context.Context, before time.Time) error {
+	const page = 1000
+	for after := ""; ; {
+		blobs, err := s.e.store.ListBlobs(ctx, after, page)
+		if err != nil {
+			return err
+		}
+		for _, blob := range blobs {
+			after = blob.Ref
+			hash := digits.FindString(blob.Ref)
+			s.unused[hash] = blob.Stored.Before(before)
+		}
+		if len(blobs) < page {
+			return nil
+		}
+	}
+}
+
+// mark goes through all items, and from them through the blobs. What is young
+// refers to others as well.
+func (s *sweeping) mark(ctx context.Context) error {
+	var next []string
+	for hash, unused := range s.unused {
+		if !unused {
+			next = append(next, hash)
+		}
+	}
+	for after := (store.Key{}); ; {
+		items, err := s.e.store.Scan(ctx, after, store.MaxPage)
+		if err != nil {
+			return err
+		}
+		if len(items) == 0 {
+			break
+		}
+		for _, item := range items {
+			after = item.Key
+			next = s.used([]byte(item.Part+"\n"+item.Sort), next)
+			next = s.used(plain(item.Body), next)
+		}
+	}
+	for len(next) > 0 {
+		raw, err := hex.DecodeString(next[len(next)-1])
+		if err != nil {
+			return err
+		}
+		next = next[:len(next)-1]
+		content, err := s.e.store.GetBlob(ctx, store.FormatBlobRef(raw))
+		if err != nil {
+			return err
+		}
+		next = s.used(content, next)
+	}
+	return nil
+}
+
+// used takes what a text refers to off the list, and adds it to what is to be read.
+func (s *sweeping) used(text []byte, next []string) []string {
+	for _, hash := range digits.FindAll(text, -1) {
+		if s.unused[string(hash)] {
+			s.unused[string(hash)] = false
+			next = append(next, string(hash))
+		}
+	}
+	return next
+}
+
+// plain expands a body that is compressed, as those of folded histories are.
+func plain(body []byte) []byte {
+	if !bytes.HasPrefix(body, []byte{0x1f, 0x8b}) {
+		return body
+	}
+	r, err := gzip.NewReader(bytes.NewReader(body))
+	if err != nil {
+		return body
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return body
+	}
+	return text
+}
