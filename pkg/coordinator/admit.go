@@ -53,6 +53,9 @@ func (q *call) admit(ctx context.Context, req gate.AdmitRequest) (admission, err
 	if err != nil {
 		return admission{}, err
 	}
+	if q.wake(approval) {
+		approval = nil
+	}
 	at := protocol.Standing{
 		Run: q.run, Step: q.step(), Approval: approval, Gen: q.Gen, Nonce: q.attempt,
 		Backup: q.backup, Now: q.c.now(), CrashLimit: q.c.cfg.CrashLimit,

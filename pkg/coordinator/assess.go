@@ -125,6 +125,9 @@ func (q *call) hasSource(step *record.Step, req gate.SettleRequest, source strin
 	switch {
 	case head == "input":
 		return rest == "" || hasPath(q.work, rest)
+	case head == "calls":
+		name, _, _ := strings.Cut(rest, ".")
+		return called(step, name)
 	case head == "facts":
 		name, _, _ := strings.Cut(rest, ".")
 		_, known := q.facts[name]

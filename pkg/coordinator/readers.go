@@ -94,6 +94,9 @@ func (c *Coordinator) waits(ctx context.Context, r *record.Run, s *record.Step, 
 		if err != nil || ap == nil || ap.Decided() || ap.Void {
 			return err
 		}
+		if hasWait(out.Waiting, ap.ID) { // of a tool call, whose caller waits too
+			return nil
+		}
 		out.Waiting = append(out.Waiting, WaitView{Kind: "approval", ID: ap.ID, Step: s.Name, Since: ap.Since, ExpiresAt: momentOf(ap.Expires)})
 		return nil
 	}

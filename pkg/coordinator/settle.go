@@ -78,6 +78,11 @@ func (q *call) judge(ctx context.Context, req gate.SettleRequest, actions []stor
 	}
 	step.Tokens = req.Result.Tokens
 	cost := q.cost(req.Result.Cost, req.Result.Tokens)
+	if waits, err := q.waitingCall(ctx, step); err != nil {
+		return gate.Verdict{}, err
+	} else if waits != nil {
+		return q.settleWaiting(ctx, step, waits, cost)
+	}
 	work, err := q.assess(ctx, step, req)
 	var need *approvalNeeded
 	if err == nil && q.review {

@@ -245,8 +245,26 @@ func (e *Engine) handle(ctx context.Context, p *pool, d gate.Delivery, held func
 		Request:  e.id(),
 		Limit:    e.cfg.Clock.Now().Add(p.Timeout),
 		Env: worker.Env{
-			Clock: e.cfg.Clock, Files: e.files, Connections: p.Connections, Log: e.cfg.Log,
+			Clock: e.cfg.Clock, Files: e.files, Connections: p.Connections, Log: e.cfg.Log, Run: e.tool,
 		},
 		Held: held,
 	})
+}
+
+// tool runs a worker that another one uses as a tool, on the caller's goroutine.
+func (e *Engine) tool(ctx context.Context, name string, d gate.Delivery) error {
+	p := e.byName[name]
+	if p == nil {
+		return fmt.Errorf("this program has no worker %s", name)
+	}
+	handled, err := e.handle(ctx, p, d, nil)
+	switch {
+	case err != nil:
+		return err
+	case handled.Exit:
+		return fmt.Errorf("worker %s did not return in time", name)
+	case handled.Verdict == nil:
+		return fmt.Errorf("worker %s is not free: %s", name, handled.Reason)
+	}
+	return nil
 }

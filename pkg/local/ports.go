@@ -113,6 +113,15 @@ func (g syncedGate) Begin(ctx context.Context, req gate.BeginRequest) (gate.Begi
 	return answer, err
 }
 
+// Call makes a tool call; the called worker's own admit and begin sync.
+func (g syncedGate) Call(ctx context.Context, req gate.CallRequest) (gate.CallAnswer, error) {
+	caller, ok := g.Gate.(gate.Caller)
+	if !ok {
+		return gate.CallAnswer{}, fmt.Errorf("calling %s: the coordinator makes no tool calls", req.Worker)
+	}
+	return caller.Call(ctx, req)
+}
+
 // The names of functions and queues in a local machine.
 const (
 	coordinatorFunction = "outerloop-coordinator"

@@ -46,18 +46,26 @@ func (c *checker) approval(n *Node, after extras) {
 // toolApprovals checks that the tools of an agent can ask people: by
 // defaults.approval, since no step of their own says how.
 func (c *checker) toolApprovals(n *Node) {
-	if n.Worker == nil || n.Worker.Charter.Agent == nil {
-		return
-	}
 	a := c.loop.Defaults.Approval
 	if a != nil && a.Within > 0 && len(a.Approvers) > 0 && a.Expired != "" && a.Rejected != "" {
 		return
 	}
+	if tool := c.askingTool(n); tool != "" {
+		c.fault(n.Step.Source.Get("worker"), "E216", "%s calls %s as a tool, which may ask a person. Say in defaults.approval who approves, within what time, and what happens then.", n.Step.Worker, tool)
+	}
+}
+
+// askingTool is the first tool of an agent's step that may ask a person; empty: none.
+func (c *checker) askingTool(n *Node) string {
+	if n.Worker == nil || n.Worker.Charter.Agent == nil {
+		return ""
+	}
 	for _, name := range n.Worker.Charter.Agent.Calls {
 		if tool := c.around.Workers[name]; tool != nil && mayAsk(tool.Charter) {
-			c.fault(n.Step.Source.Get("worker"), "E216", "%s calls %s as a tool, which may ask a person. Say in defaults.approval who approves, within what time, and what happens then.", n.Step.Worker, name)
+			return name
 		}
 	}
+	return ""
 }
 
 // mayAsk tells whether a limit or an action of a charter may ask a person.
@@ -129,6 +137,9 @@ func (c *checker) reasonsToAsk(n *Node) []reason {
 	}
 	if v := n.Step.Review; v != nil && v.Otherwise == charter.OtherwiseApprove {
 		out = append(out, reason{v.Source.Find("otherwise"), "After the last revision a person may approve", true})
+	}
+	if tool := c.askingTool(n); tool != "" {
+		out = append(out, reason{n.Step.Source.Get("worker"), n.Step.Worker + " calls " + tool + " as a tool, which may ask a person", true})
 	}
 	if a := n.Action; a != nil && a.Stage == charter.StageApproval {
 		out = append(out, reason{n.Step.Source.Get("action"), "At the stage `approval` every " + a.Declared.Name + " asks a person", false})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/outerloop-dev/outerloop"
+	"github.com/outerloop-dev/outerloop/pkg/gate"
 )
 
 // Env is what the runtime provides to its workers. The zero Env has the
@@ -21,6 +22,9 @@ type Env struct {
 	// Connections are the configured connections that this worker's charter
 	// names in `tools`, by name.
 	Connections map[string]Connection
+	// Run runs another worker on a delivery of a tool call and returns when it
+	// has settled; nil: this runtime makes no tool calls.
+	Run func(ctx context.Context, worker string, d gate.Delivery) error
 	// Log gets what was repaired, never business data; nil: discarded.
 	Log *slog.Logger
 	// Inline runs the worker's function on the calling goroutine, without

@@ -58,6 +58,15 @@ func (p inProcess) Settle(ctx context.Context, req gate.SettleRequest) (gate.Set
 	return overJSON(ctx, req, p.gate.Settle)
 }
 
+// Call sends a tool call; a gate without tool calls gives an error.
+func (p inProcess) Call(ctx context.Context, req gate.CallRequest) (gate.CallAnswer, error) {
+	caller, ok := p.gate.(gate.Caller)
+	if !ok {
+		return gate.CallAnswer{}, errNoCalls
+	}
+	return overJSON(ctx, req, caller.Call)
+}
+
 // Heartbeat sends a heartbeat.
 func (p inProcess) Heartbeat(ctx context.Context, req gate.HeartbeatRequest) (gate.HeartbeatAnswer, error) {
 	return overJSON(ctx, req, p.gate.Heartbeat)

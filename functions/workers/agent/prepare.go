@@ -78,8 +78,12 @@ func (o Options) prepare(ctx context.Context, t Task) (prepared, error) {
 	if missing := unknownTools(charter.Agent.Calls, exchange.Tools); len(missing) > 0 {
 		return prepared{}, worker.Fatal("the charter calls %s, but the task does not bring them", strings.Join(missing, ", "))
 	}
-	if len(exchange.Tools) > 0 && o.Tools != nil {
+	switch {
+	case len(exchange.Tools) == 0:
+	case o.Tools != nil:
 		exchange.Caller = o.Tools(t)
+	case t.CanCall():
+		exchange.Caller = gateCalls{t}
 	}
 	return prepared{exchange, rendered}, nil
 }

@@ -40,8 +40,7 @@ type Options struct {
 	Timeout time.Duration
 	// MaxContext bounds instructions and data in bytes; 0: 400,000.
 	MaxContext int
-	// Tools makes the tool calls of a task, through the gate. A charter that
-	// names calls fails without it.
+	// Tools makes the tool calls of a task; nil: the task's gate does.
 	Tools func(Task) llm.Tools
 	// Log gets repairs and figures, never data; nil: discarded.
 	Log *slog.Logger

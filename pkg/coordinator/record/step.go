@@ -95,6 +95,8 @@ type Step struct {
 	Approved  bool     `json:"approved,omitempty"`
 	DecidedBy string   `json:"decided_by,omitempty"`
 	Exception string   `json:"exception,omitempty"`
+	// Calls are the tool calls of this visit, in their order.
+	Calls []Address `json:"calls,omitempty"`
 	// Child is the run of a sub-loop's step.
 	Child string `json:"child,omitempty"`
 	// Verified counts how often the rule sent the step back to verify an unknown action.
