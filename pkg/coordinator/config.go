@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/outerloop-dev/outerloop/pkg/coordinator/record"
 	"github.com/outerloop-dev/outerloop/pkg/loop"
 	"github.com/outerloop-dev/outerloop/pkg/store"
 )
@@ -141,6 +142,8 @@ type Coordinator struct {
 	pins  pinned
 	blobs blobCache
 	pages pageCache
+	// records decodes what is read again and again.
+	records record.Decoder
 }
 
 // New checks the configuration and fills in defaults; all problems are joined in the error.

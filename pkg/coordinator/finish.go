@@ -189,7 +189,7 @@ func (c *Coordinator) aggregate(ctx context.Context, run *record.Run) (store.Op,
 func (c *Coordinator) countSteps(ctx context.Context, id string) (map[string]int, error) {
 	counts := map[string]int{}
 	err := c.each(ctx, store.Query{Part: record.RunKey(id).Part, Prefix: record.StepsPrefix(""), Limit: 500}, func(item *store.Item) error {
-		step, err := record.DecodeStep(item)
+		step, err := c.records.Step(item)
 		if err == nil {
 			counts[countName(step)]++
 		}

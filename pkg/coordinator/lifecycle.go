@@ -23,7 +23,7 @@ func machineInput(run string, gen int) (json.RawMessage, error) {
 // startExecution starts the execution of the run's generation, if the run is
 // open; once started, a new run is in progress. It may be called any number of times.
 func (c *Coordinator) startExecution(ctx context.Context, id string) error {
-	run, err := one(ctx, c, record.RunKey(id), record.DecodeRun)
+	run, err := one(ctx, c, record.RunKey(id), c.records.Run)
 	if err != nil || run == nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (c *Coordinator) closeRun(run *record.Run, status outerloop.Status, reason 
 // settleRun does what follows the end of a run: its execution stops, its slot
 // is free, its open requests are void. It may be called any number of times.
 func (c *Coordinator) settleRun(ctx context.Context, id string) error {
-	run, err := one(ctx, c, record.RunKey(id), record.DecodeRun)
+	run, err := one(ctx, c, record.RunKey(id), c.records.Run)
 	if err != nil || run == nil || !run.Status.Closed() {
 		return err
 	}
@@ -242,7 +242,7 @@ func (c *Coordinator) resolvedByRedrive(ctx context.Context, run *record.Run, re
 
 // runOf reads a run that must exist.
 func (c *Coordinator) runOf(ctx context.Context, id string) (*record.Run, error) {
-	run, err := one(ctx, c, record.RunKey(id), record.DecodeRun)
+	run, err := one(ctx, c, record.RunKey(id), c.records.Run)
 	if err != nil {
 		return nil, err
 	}

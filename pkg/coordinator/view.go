@@ -37,7 +37,7 @@ var errNotSettled = errors.New("is not settled")
 func (c *Coordinator) definitionOf(ctx context.Context, run string) (*loop.Definition, error) {
 	hash, known := c.pins.get(run)
 	if !known {
-		r, err := one(ctx, c, record.RunKey(run), record.DecodeRun)
+		r, err := one(ctx, c, record.RunKey(run), c.records.Run)
 		if err != nil {
 			return nil, fmt.Errorf("reading run: %w", err)
 		}
@@ -71,7 +71,7 @@ func (c *Coordinator) look(ctx context.Context, run string, def *loop.Definition
 	if err != nil {
 		return nil, fmt.Errorf("reading run: %w", err)
 	}
-	if v.run, err = record.DecodeRun(items[0]); err != nil {
+	if v.run, err = c.records.Run(items[0]); err != nil {
 		return nil, err
 	}
 	if v.run == nil {
@@ -82,7 +82,7 @@ func (c *Coordinator) look(ctx context.Context, run string, def *loop.Definition
 
 func (v *view) take(at []record.Address, items []*store.Item) error {
 	for i, a := range at {
-		step, err := record.DecodeStep(items[i])
+		step, err := v.c.records.Step(items[i])
 		if err != nil {
 			return err
 		}

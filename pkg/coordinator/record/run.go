@@ -2,6 +2,7 @@ package record
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -84,13 +85,27 @@ func DecodeRun(item *store.Item) (*Run, error) {
 	if item == nil {
 		return nil, nil
 	}
-	r := &Run{Stored: item.Version, Numbers: item.Numbers}
+	r := &Run{}
 	if err := decode(item, r); err != nil {
 		return nil, err
 	}
+	r.beside(item)
+	return r, nil
+}
+
+// beside takes over what stands beside the body.
+func (r *Run) beside(item *store.Item) {
+	r.Stored, r.Numbers = item.Version, item.Numbers
 	r.Gen = int(item.Numbers[RunGen])
 	r.Cancelling = item.Numbers[RunCancelling] == 1
-	return r, nil
+}
+
+// Clone is a copy whose changes do not show in r.
+func (r *Run) Clone() *Run {
+	out := *r
+	out.Log, out.Parent = slices.Clone(r.Log), copied(r.Parent)
+	out.Subs, out.Counts, out.Numbers = maps.Clone(r.Subs), maps.Clone(r.Counts), maps.Clone(r.Numbers)
+	return &out
 }
 
 // Open tells whether steps may move.

@@ -3,6 +3,8 @@ package record
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -170,10 +172,17 @@ func DecodeStep(item *store.Item) (*Step, error) {
 	if item == nil {
 		return nil, nil
 	}
-	s := &Step{Stored: item.Version}
+	s := &Step{}
 	if err := decode(item, s); err != nil {
 		return nil, err
 	}
+	s.beside(item)
+	return s, nil
+}
+
+// beside takes over what stands beside the body.
+func (s *Step) beside(item *store.Item) {
+	s.Stored = item.Version
 	s.Fence, s.LeaseMs = item.Numbers[stepFence], item.Numbers[stepLease]
 	s.Run = strings.TrimPrefix(item.Part, "RUN#")
 	kind, place, _ := strings.Cut(item.Sort, "#")
@@ -181,7 +190,6 @@ func DecodeStep(item *store.Item) (*Step, error) {
 		place, _, _ = strings.Cut(place, "#")
 	}
 	s.Address = Address(place)
-	return s, nil
 }
 
 func (s *Step) item(key store.Key) store.Item {
@@ -212,12 +220,21 @@ func (s *Step) Note(e Entry) { s.Log = addEntry(s.Log, e) }
 // Clone is a copy whose changes do not show in s.
 func (s *Step) Clone() *Step {
 	out := *s
-	out.Log = append([]Entry(nil), s.Log...)
-	out.Feedback = append([]gate.Feedback(nil), s.Feedback...)
-	out.Tries.Failed = map[outerloop.Class]int{}
-	for class, n := range s.Tries.Failed {
-		out.Tries.Failed[class] = n
+	out.Log, out.Feedback = slices.Clone(s.Log), slices.Clone(s.Feedback)
+	out.Evidence, out.Decisions = slices.Clip(s.Evidence), slices.Clip(s.Decisions)
+	out.Unresolved, out.Reasons = slices.Clip(s.Unresolved), slices.Clip(s.Reasons)
+	out.Facts = maps.Clone(s.Facts)
+	out.LastVerdict, out.GaveUp, out.Block = copied(s.LastVerdict), copied(s.GaveUp), copied(s.Block)
+	out.Tries.Failed = make(map[outerloop.Class]int, len(s.Tries.Failed))
+	maps.Copy(out.Tries.Failed, s.Tries.Failed)
+	return &out
+}
+
+func copied[T any](p *T) *T {
+	if p == nil {
+		return nil
 	}
+	out := *p
 	return &out
 }
 
