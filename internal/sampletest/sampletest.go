@@ -171,26 +171,32 @@ func (w *World) File(path string) string {
 	return ref
 }
 
-// Until lets everything happen that is due up to a time, which is the world's then.
+// Until lets everything happen that is due up to a time, which is the world's
+// then: at each due moment the engine works, and the coordinator's watch looks.
 func (w *World) Until(end time.Time) {
 	w.Helper()
 	for {
 		idle, err := w.Engine.RunUntilIdle(w.Context())
 		w.must(err)
-		if idle.Next.IsZero() || idle.Next.After(end) {
-			break
+		tick, err := w.Engine.Coordinator().Watch(w.Context())
+		w.must(err)
+		next := idle.Next
+		if next.IsZero() || !tick.Next.IsZero() && tick.Next.Before(next) {
+			next = tick.Next
 		}
-		if idle.Next.After(w.Now()) {
-			w.clock.now.Store(idle.Next.UnixNano())
+		switch {
+		case len(tick.Repaired) > 0:
+		case next.IsZero() || next.After(end):
+			if !end.After(w.Now()) {
+				return
+			}
+			w.clock.now.Store(end.UnixNano())
+		case next.After(w.Now()):
+			w.clock.now.Store(next.UnixNano())
+		default:
+			return // what is due now was looked at and does not move
 		}
 	}
-	if end.After(w.Now()) {
-		w.clock.now.Store(end.UnixNano())
-	}
-	_, err := w.Engine.Coordinator().Watch(w.Context())
-	w.must(err)
-	_, err = w.Engine.RunUntilIdle(w.Context())
-	w.must(err)
 }
 
 // For is Until from now.

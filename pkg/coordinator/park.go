@@ -65,12 +65,14 @@ func (q *delivered) approvalRecord(ctx context.Context, step *record.Step, need 
 		return nil, err
 	}
 	rule, now := q.node.Approval, q.c.now()
-	return &record.Approval{
+	ap := &record.Approval{
 		ID: record.ApprovalID(q.run.ID, q.at, step.Visit), Run: q.run.ID, Loop: q.run.Loop, Address: q.at,
 		Path: q.Step, Step: step.Name, Visit: step.Visit, Hash: content.Hash, Content: content, Action: need.action,
 		Ask: need.ask, Reasons: need.reasons, Approvers: need.approvers, Never: need.never, People: max(rule.People, 1),
 		Since: now, Expires: now.Add(rule.Within), Gen: q.run.Gen,
-	}, nil
+	}
+	ap.Nudge = nextNudge(rule, ap, now)
+	return ap, nil
 }
 
 // park makes an action's step wait for its approval, before any handler.

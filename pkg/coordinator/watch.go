@@ -21,7 +21,7 @@ const startGrace = 10 * time.Second
 
 // Watch does one round (R41): it starts executions that were not started,
 // blocks runs whose execution ended without finish, ends runs past their
-// deadline, finishes cancelling, expires and delivers approvals and answers,
+// deadline, finishes cancelling, reminds of approvals, expires and delivers them,
 // makes actions past their limit unknown, and removes runs that were closed long
 // ago (Retain). Every repair is idempotent; one
 // that fails is tried again in the next round, and does not stop the others:
@@ -117,7 +117,7 @@ func (c *Coordinator) repairApproval(ctx context.Context, key store.Key, tick *T
 
 func (c *Coordinator) repairExpiry(ctx context.Context, ap *record.Approval, tick *Tick) error {
 	if c.now().Before(ap.Expires) {
-		return nil
+		return c.nudge(ctx, ap, tick)
 	}
 	d, err := c.receive(ctx, gate.Delivery{Run: ap.Run, Gen: ap.Gen, Step: ap.Path, Item: itemOf(ap.Address)})
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"testing"
 	"time"
@@ -118,6 +119,39 @@ func TestFourEyes(t *testing.T) {
 	}
 	if view := d.Show(scan); view.Status != outerloop.StatusCompleted {
 		t.Errorf("a scan that a person has read: %s: %s", view.Status, view.Reason)
+	}
+}
+
+// Nobody answers: finance is reminded every day, and after two days the
+// directors are asked too, who may decide then (R46).
+func TestEscalation(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	approval := d.approval("2026-1324") // asked on the 29th at 02:42
+	if err := d.Decide(approval, coordinator.Approve, "director"); !errors.Is(err, coordinator.ErrNotAllowed) {
+		t.Errorf("before the escalation: %v", err)
+	}
+	d.Until(time.Date(2026, 12, 2, 3, 0, 0, 0, time.UTC))
+	kinds := map[string]int{}
+	ids := map[string]bool{}
+	for _, alert := range d.Alerts {
+		if alert.Run == d.runs["2026-1324"] {
+			kinds[alert.Kind+" "+alert.To]++
+			ids[alert.ID] = true
+		}
+	}
+	// Reminded on the 30th and the 2nd; on the 1st it was escalated.
+	want := map[string]int{"reminder finance": 2, "escalation finance": 1, "escalation directors": 1, "reminder directors": 1}
+	if !maps.Equal(kinds, want) || len(ids) != 5 {
+		t.Errorf("alerts %v, want %v; %d ids", kinds, want, len(ids))
+	}
+	for _, who := range []string{"director", "me"} {
+		if err := d.Decide(approval, coordinator.Approve, who); err != nil {
+			t.Errorf("%s: %v", who, err)
+		}
+	}
+	if step := d.Step(d.runs["2026-1324"], "release"); step.Outcome != outerloop.OutcomeCompleted {
+		t.Errorf("%s: %s", step.Outcome, step.Reason)
 	}
 }
 

@@ -51,6 +51,10 @@ type Approval struct {
 	Editor  string    `json:"editor,omitempty"`
 	Since   time.Time `json:"since"`
 	Expires time.Time `json:"expires"`
+	// Nudge is when people are next reminded or others are asked too, before it
+	// expires; zero: never. Escalated counts the stages that have been asked.
+	Nudge     time.Time `json:"nudge,omitzero"`
+	Escalated int       `json:"escalated,omitempty"`
 
 	Decision string    `json:"decision,omitempty"`
 	By       string    `json:"by,omitempty"`
@@ -101,7 +105,11 @@ func (a *Approval) Put() store.Op {
 	case a.Void:
 	case !a.Decided():
 		item.List = &store.IndexKey{Part: ApprovalsOpen, Sort: store.TimeKey(a.Since) + "#" + a.ID}
-		item.Due = due(a.Expires, key)
+		at := a.Expires
+		if !a.Nudge.IsZero() && a.Nudge.Before(at) {
+			at = a.Nudge
+		}
+		item.Due = due(at, key)
 	case !a.Delivered:
 		item.Due = due(a.At, key)
 	}
