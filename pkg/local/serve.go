@@ -23,17 +23,25 @@ const (
 	foldAtOnce = 200
 )
 
-// Serve works until the context ends: it moves runs, fires schedules, and lets
-// the coordinator's watch look every minute. It answers nil at the context's
+// Serve works until the context ends: it moves runs, fires schedules, asks the
+// monitors' probes, and lets the coordinator's watch look every minute. It answers nil at the context's
 // end, else what stopped the engine.
 func (e *Engine) Serve(ctx context.Context) error {
-	timers := schedules{e: e}
+	timers, probes := schedules{e: e}, &monitors{e: e}
+	defer probes.looks.Wait()
 	look := e.cfg.Clock.Now()
 	for {
 		now := e.cfg.Clock.Now()
 		next, err := timers.fire(ctx, now)
 		if err != nil {
 			return stopped(ctx, err)
+		}
+		probe, err := probes.look(ctx, now)
+		if err != nil {
+			return stopped(ctx, err)
+		}
+		if !probe.IsZero() && (next.IsZero() || probe.Before(next)) {
+			next = probe
 		}
 		if !look.After(now) {
 			e.lookAround(ctx)
