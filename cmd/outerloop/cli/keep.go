@@ -52,8 +52,9 @@ func (a *app) doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "Check the project, the machines and the state file from end to end",
 		Long: `Looks at everything a run needs: the project is valid, every machine is compiled and
-fresh, every worker has code in this program, the state file is whole and its directory can
-be written. Nothing is changed. Exit code 1 when something is wrong.`,
+fresh, every worker has code in this program, the state file is whole to the last blob, who
+works on it, whether it was moved, and whether its directory and disk have room. Nothing is
+changed. Exit code 1 when something is wrong.`,
 		Example: "  outerloop doctor\n  outerloop doctor -o json | jq '.[] | select(.ok | not)'",
 		Args:    none,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context()) },
@@ -61,7 +62,8 @@ be written. Nothing is changed. Exit code 1 when something is wrong.`,
 }
 
 func (a *app) doctor(ctx context.Context) error {
-	list := append(a.examineProject(), a.examineState(ctx)...)
+	list := append([]finding{a.examineProgram()}, a.examineProject()...)
+	list = append(list, a.examineState(ctx)...)
 	code := ExitDone
 	for _, f := range list {
 		if !f.OK {
@@ -115,23 +117,6 @@ func (a *app) examineProject() []finding {
 		}
 	}
 	return list
-}
-
-func (a *app) examineState(ctx context.Context) []finding {
-	file := a.stateFile()
-	state := finding{ID: "state", OK: true, Detail: "no state file yet: " + a.here(file)}
-	err := a.readingFile(ctx, func(r *local.Reader) error {
-		size, err := r.Store().Size(ctx)
-		if err != nil {
-			return err
-		}
-		state.Detail = fmt.Sprintf("%s: %s, whole", a.here(file), bytesText(size.File))
-		return r.Store().Check(ctx)
-	})
-	if err != nil && !errors.Is(err, local.ErrNoState) {
-		state = finding{ID: "state", Detail: err.Error(), Remedy: "put a backup in its place (outerloop backup made it)"}
-	}
-	return []finding{state, examineDirectory(filepath.Dir(file))}
 }
 
 // examineDirectory tells whether the nearest directory that exists can be written.

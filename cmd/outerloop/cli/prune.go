@@ -13,26 +13,34 @@ import (
 
 func (a *app) pruneCommand() *cobra.Command {
 	var before string
+	var req local.CleanRequest
 	cmd := &cobra.Command{
-		Use:   "prune --before TIME",
-		Short: "Delete the engine's histories of executions that ended long ago",
-		Long: `Deletes executions, and so the event histories that show --history prints, that ended
-before a time: an age such as 30d, a date, or an RFC 3339 time. Runs, steps, decisions and
-the action log stay.`,
-		Example: "  outerloop prune --before 30d\n  outerloop prune --before 2026-11-01",
+		Use:   "prune",
+		Short: "Remove runs that ended long ago and shrink the state file",
+		Long: `Removes runs that ended more than 90 days ago, with their steps, requests and event
+histories, and content that nothing refers to any more; then gives the space back. The
+engine does the same little by little. --before takes another time: an age such as 30d, a
+date, or an RFC 3339 time. Runs that are open stay, and so do the action log, so that no
+action is done twice, facts and figures.`,
+		Example: "  outerloop prune\n  outerloop prune --before 30d --loop crm-followup\n  outerloop prune --before 2026-11-01 --histories",
 		Args:    none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if before == "" {
-				return usage("prune needs a time", "usage: outerloop prune --before 30d")
+			if req.Loop != "" && req.Histories {
+				return usage("--loop removes runs, --histories leaves them", "write one of them")
 			}
-			at, err := a.ageOrTime(before)
-			if err != nil {
-				return err
+			if before != "" {
+				at, err := a.ageOrTime(before)
+				if err != nil {
+					return err
+				}
+				req.Before = at
 			}
-			return a.prune(cmd.Context(), at)
+			return a.prune(cmd.Context(), req)
 		},
 	}
-	cmd.Flags().StringVar(&before, "before", "", "an age (30d), a date or a `TIME` (required)")
+	cmd.Flags().StringVar(&before, "before", "", "an age (30d), a date or a `TIME` (default 90d)")
+	cmd.Flags().StringVar(&req.Loop, "loop", "", "only runs of a `LOOP`; histories stay")
+	cmd.Flags().BoolVar(&req.Histories, "histories", false, "only the engine's event histories; the runs stay")
 	return cmd
 }
 
@@ -44,13 +52,7 @@ func (a *app) ageOrTime(text string) (time.Time, error) {
 	return parseTime("--before", text, time.UTC)
 }
 
-// prunedView is `prune -o json`.
-type prunedView struct {
-	Before  time.Time `json:"before"`
-	Deleted int       `json:"deleted"`
-}
-
-func (a *app) prune(ctx context.Context, before time.Time) (err error) {
+func (a *app) prune(ctx context.Context, req local.CleanRequest) (err error) {
 	if err := local.State(a.stateFile()); err != nil {
 		if errors.Is(err, local.ErrNoState) {
 			return a.noRuns()
@@ -62,13 +64,13 @@ func (a *app) prune(ctx context.Context, before time.Time) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	n, err := s.Prune(ctx, before)
+	done, err := s.Clean(ctx, req)
 	if err != nil {
 		return err
 	}
 	if a.asJSON() {
-		return a.writeJSON(prunedView{Before: before.UTC(), Deleted: n})
+		return a.writeJSON(done)
 	}
-	a.say("%s deleted", count(n, "execution", "executions"))
+	a.say("%s, %s deleted; %s given back", count(done.Runs, "run", "runs"), count(done.Executions, "execution", "executions"), bytesText(done.Bytes))
 	return nil
 }
