@@ -33,13 +33,17 @@ func (q *call) prepareAndClaim(ctx context.Context, at protocol.Standing, req ga
 	if protocol.Admit(at) == protocol.AdmitSameGrant {
 		return q.grant(ctx, q.step(), p)
 	}
-	if out, err := q.turn(ctx, at.Now); err != nil || out != nil {
+	lease, out, err := q.freeLease(ctx, p.resource, at.Now)
+	if err != nil || out != nil {
 		return deref(out), err
 	}
 	limit := q.limit(at.Now, req.Limit)
-	fence, out, err := q.takeResource(ctx, p.resource, at.Now, limit)
-	if err != nil || out != nil {
+	if out, err := q.turn(ctx, at.Now, limit, len(p.raw)); err != nil || out != nil {
 		return deref(out), err
+	}
+	fence, err := q.takeLease(ctx, lease, limit)
+	if err != nil {
+		return admission{}, err
 	}
 	return q.claim(ctx, at, p, claimed{limit: limit, resourceFence: fence})
 }
@@ -238,15 +242,16 @@ func (q *call) grant(ctx context.Context, step *record.Step, p *prepared) (admis
 	return admission{AdmitAnswer: gate.AdmitAnswer{Decision: gate.Go, Task: task}}, nil
 }
 
-// takeResource gets the lease that an action's step needs (R26). It is free
-// when nobody holds it, when its time is over, or when this very step holds it.
-func (q *call) takeResource(ctx context.Context, resource string, now, limit time.Time) (int64, *admission, error) {
+// freeLease reads the lease that an action's step needs (R26), nil where it
+// needs none. It is free when nobody holds it, when its time is over, or when
+// this very step holds it.
+func (q *call) freeLease(ctx context.Context, resource string, now time.Time) (*record.Lease, *admission, error) {
 	if resource == "" {
-		return 0, nil, nil
+		return nil, nil, nil
 	}
 	lease, err := one(ctx, q.c, record.LeaseKey(resource), record.DecodeLease)
 	if err != nil {
-		return 0, nil, fmt.Errorf("reading lease of %s: %w", resource, err)
+		return nil, nil, fmt.Errorf("reading lease of %s: %w", resource, err)
 	}
 	if lease == nil {
 		lease = &record.Lease{Resource: resource}
@@ -258,15 +263,20 @@ func (q *call) takeResource(ctx context.Context, resource string, now, limit tim
 			until = soon
 		}
 		out := later(until.UTC(), resource+" is held by "+lease.Step)
-		return 0, &out, nil
+		return nil, &out, nil
+	}
+	return lease, nil, nil
+}
+
+// takeLease takes the lease as it was read, and answers its fence.
+func (q *call) takeLease(ctx context.Context, lease *record.Lease, limit time.Time) (int64, error) {
+	if lease == nil {
+		return 0, nil
 	}
 	lease.Run, lease.Address, lease.Step, lease.Nonce = q.run.ID, q.at, q.Step, q.attempt
 	lease.Fence++
 	lease.UntilMs = limit.Add(q.c.cfg.ActionGrace).UnixMilli()
-	if err := q.c.write(ctx, lease.Put()); err != nil {
-		return 0, nil, err
-	}
-	return lease.Fence, nil, nil
+	return lease.Fence, q.c.write(ctx, lease.Put())
 }
 
 // releaseResource frees the lease of a step that is done with it. When it does

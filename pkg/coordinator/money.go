@@ -24,15 +24,23 @@ func (q *call) estimate(inputBytes int) int64 {
 		return 0
 	}
 	for _, m := range q.def.Project.Models {
-		if m.Name != agent.Model {
-			continue
+		if m.Name == agent.Model {
+			use := q.mostUse(inputBytes)
+			return use.calls * (use.written*m.Price.Output.Micro + use.read*m.Price.Input.Micro) / million
 		}
-		calls := int64(agent.MaxCalls) + 1
-		written := int64(agent.MaxTokens)
-		read := int64(inputBytes+len(q.worker.Prompt)+len(q.worker.Document))/tokenBytes + (calls-1)*written
-		return calls * (written*m.Price.Output.Micro + read*m.Price.Input.Micro) / million
 	}
 	return 0
+}
+
+// modelUse is what an attempt may ask of a model: calls, and the tokens that each writes and reads.
+type modelUse struct{ calls, written, read int64 }
+
+// mostUse is the most that an attempt may use: the worker's Agent is set.
+func (q *call) mostUse(inputBytes int) modelUse {
+	agent := q.worker.Charter.Agent
+	use := modelUse{calls: int64(agent.MaxCalls) + 1, written: int64(agent.MaxTokens)}
+	use.read = int64(inputBytes+len(q.worker.Prompt)+len(q.worker.Document))/tokenBytes + (use.calls-1)*use.written
+	return use
 }
 
 // reserve gives the attempt its money and takes the dead attempt's over, in

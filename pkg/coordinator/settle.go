@@ -25,9 +25,13 @@ func (g *workerGate) Settle(ctx context.Context, req gate.SettleRequest) (gate.S
 			return gate.SettleAnswer{}, err
 		}
 		done = q.step()
+		if err := q.holdBack(ctx, req.Failure); err != nil {
+			return gate.SettleAnswer{}, err
+		}
 		answer, err := q.settle(ctx, req)
 		if err == nil && done != nil && protocol.Owns(done, q.attempt, q.fence) {
 			q.releaseResource(ctx, done)
+			q.releaseTurns(ctx, usedTokens(req))
 		}
 		return answer, err
 	})

@@ -207,29 +207,3 @@ func DecodeLate(item *store.Item) (*Late, error) {
 	l := &Late{}
 	return l, decode(item, l)
 }
-
-// Rate is the turn-taking of one connection over all runs (R32).
-type Rate struct {
-	Name string `json:"name"`
-	// NextMs is when the next call may start, Unix milliseconds.
-	NextMs int64 `json:"next"`
-
-	Stored int64 `json:"-"`
-}
-
-// RateKey addresses a connection's turns.
-func RateKey(name string) store.Key { return store.Key{Part: "RATE#" + name, Sort: "RATE"} }
-
-// DecodeRate reads a connection's turns; nil gives nil.
-func DecodeRate(item *store.Item) (*Rate, error) {
-	if item == nil {
-		return nil, nil
-	}
-	r := &Rate{Stored: item.Version}
-	return r, decode(item, r)
-}
-
-// Put writes the turns at the version they were read at, or creates them.
-func (r *Rate) Put() store.Op {
-	return put(store.Item{Key: RateKey(r.Name), Version: r.Stored, Body: encode(r)})
-}
