@@ -30,8 +30,9 @@ type World struct {
 	// Alerts are those that people were sent.
 	Alerts []coordinator.Alert
 
-	root  string
-	clock *clock
+	root    string
+	clock   *clock
+	instead map[string]string
 }
 
 // clock is moved by hand; what waits for it waits for good.
@@ -49,6 +50,8 @@ type Setup struct {
 	Now     time.Time
 	Loops   []string
 	Workers []worker.Worker
+	// Instead are directories for connections whose shipped content a test changes.
+	Instead map[string]string
 }
 
 // New opens an engine with the committed machines of the named loops.
@@ -60,7 +63,7 @@ func New(t testing.TB, s Setup) *World {
 			t.Fatalf("there is no right loop %s: %v", name, problems.Err())
 		}
 	}
-	w := &World{TB: t, Dir: t.TempDir(), Project: read, root: s.Root, clock: &clock{}}
+	w := &World{TB: t, Dir: t.TempDir(), Project: read, root: s.Root, clock: &clock{}, instead: s.Instead}
 	w.clock.now.Store(s.Now.UnixNano())
 	cfg := local.Config{
 		State: filepath.Join(w.Dir, "state.db"), Clock: w.clock, Patience: -1, Grace: time.Nanosecond,
@@ -107,6 +110,9 @@ func (w *World) connections(name string) map[string]worker.Connection {
 		if c.URL != "" {
 			dir = filepath.Join(w.root, c.URL)
 		}
+		if other, changed := w.instead[c.Name]; changed {
+			dir = other
+		}
 		all[c.Name] = worker.Connection{Name: c.Name, Kind: c.Kind, Settings: map[string]string{"dir": dir, "from": c.From}}
 	}
 	return all
@@ -150,6 +156,25 @@ func (w *World) Webhook(name string, body any) (string, error) {
 		w.Fatalf("%d triggers listen to the webhook %s", len(fired), name)
 	}
 	return fired[0].Run, nil
+}
+
+// Look lets a loop's first trigger, a monitor, look, and what it starts begin.
+func (w *World) Look(loop string) {
+	w.Helper()
+	w.must(w.Engine.Look(w.Context(), loop, 0))
+	w.For(time.Minute)
+}
+
+// Runs are a loop's runs by subject.
+func (w *World) Runs(loop string) map[string]coordinator.RunView {
+	w.Helper()
+	all, err := w.Engine.Coordinator().Runs(w.Context(), coordinator.RunsQuery{Loop: loop, Limit: 1000})
+	w.must(err)
+	runs := map[string]coordinator.RunView{}
+	for _, run := range all {
+		runs[run.Subject] = run
+	}
+	return runs
 }
 
 // Publish is an event from outside.

@@ -2,6 +2,8 @@ package inventorywatch_test
 
 import (
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -19,12 +21,55 @@ import (
 	"github.com/outerloop-dev/outerloop/pkg/worker/workertest"
 )
 
-func world(t *testing.T) *sampletest.World {
+// world has the shipped list, or another directory instead of it.
+func world(t *testing.T, stock string) *sampletest.World {
 	t.Helper()
 	return sampletest.New(t, sampletest.Setup{
 		Root: "../..", Now: time.Date(2026, 11, 30, 8, 0, 0, 0, time.UTC), Loops: []string{"inventory-watch"},
 		Workers: []worker.Worker{stocklevel.Worker, suppliera.Worker, supplierb.Worker, quotepicker.Worker, purchaseorders.Worker},
+		Instead: map[string]string{"stock": stock},
 	})
+}
+
+const header = "Artikel,Bezeichnung,Lager,Bestand,Minimum,Bestellmenge\n"
+
+// While the stock is fine nothing starts. An article that becomes low starts one
+// run, however often the probe sees it; restocked and low again it starts
+// another, but not within the cool-down. A list that is not there starts nothing (R6).
+func TestMonitor(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w := world(t, dir)
+	look := func(rows string) int {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, stocklevel.List), []byte(header+rows), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		w.Look("inventory-watch")
+		w.For(29 * time.Minute)
+		return len(w.Runs("inventory-watch"))
+	}
+	if err := w.Engine.Look(w.Context(), "inventory-watch", 0); err == nil || len(w.Runs("inventory-watch")) != 0 {
+		t.Errorf("without a list: %v, %d runs", err, len(w.Runs("inventory-watch")))
+	}
+	const fine, low, both = "AX-1002,Dichtring,H1,9,5,20\n", "AX-1002,Dichtring,H1,4,5,20\n", "AX-1002,Dichtring,H1,4,5,20\nAX-1003,Schraube,H1,1,5,20\n"
+	for i, c := range []struct {
+		rows string
+		runs int
+	}{
+		{fine, 0}, {fine, 0}, {low, 1}, {low, 1}, {both, 2}, {fine, 2}, {low, 2},
+	} {
+		if n := look(c.rows); n != c.runs {
+			t.Errorf("look %d: %d runs, want %d", i+1, n, c.runs)
+		}
+	}
+	w.For(6 * time.Hour)
+	if n := look(low); n != 3 {
+		t.Errorf("after the cool-down: %d runs", n)
+	}
+	if n := len(w.Made("purchasing")); n != 2 { // the third run finds the day's order
+		t.Errorf("%d orders", n)
+	}
 }
 
 // low is what the probe finds in the shipped list.
@@ -40,12 +85,16 @@ func low(t *testing.T) []stocklevel.Item {
 // doubtful offer ask a person, and without any offer the run asks (R4, R6).
 func TestLowArticles(t *testing.T) {
 	t.Parallel()
-	w := world(t)
+	w := world(t, "stock")
 	runs := map[string]string{}
-	for _, item := range low(t) {
-		runs[item.SKU] = w.Start("inventory-watch", map[string]any{"item": item})
+	w.Look("inventory-watch")
+	for subject, run := range w.Runs("inventory-watch") {
+		sku, _, _ := strings.Cut(subject, "/")
+		runs[sku] = run.ID
 	}
-	w.For(10 * time.Minute)
+	if len(runs) != len(low(t)) {
+		t.Fatalf("%d runs for %d low articles", len(runs), len(low(t)))
+	}
 	waits := map[string]string{}
 	for sku, run := range runs {
 		view := w.Show(run)
