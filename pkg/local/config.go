@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -34,9 +35,10 @@ type Config struct {
 	// durable: for display. It is called from several goroutines, in order, and
 	// must not block. nil: nobody.
 	Progress func(Progress)
-	// Scheduled makes the start of a run that a schedule asks for: the trigger's
-	// input, files kept as blobs. nil: Serve fires no schedules.
-	Scheduled func(ctx context.Context, fire Scheduled) (coordinator.StartRequest, error)
+	// Scheduled gives the input of a run that a schedule starts: what the
+	// trigger says, with the files that it names kept as blobs. An error starts
+	// nothing. nil: Serve fires no schedules.
+	Scheduled func(ctx context.Context, fire Scheduled) (json.RawMessage, error)
 	// Log gets what went wrong and was repaired; nil: discarded.
 	Log *slog.Logger
 	// Patience is how long RunUntilIdle waits for what comes by itself (a
@@ -83,6 +85,8 @@ type Scheduled struct {
 	Trigger    loop.TriggerRule
 	// At is the nominal time of the fire.
 	At time.Time
+	// Input is the trigger's, evaluated.
+	Input json.RawMessage
 	// PutBlob keeps the content of a file and answers its reference.
 	PutBlob func(ctx context.Context, content []byte) (string, error)
 }

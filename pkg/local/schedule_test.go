@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/outerloop-dev/outerloop/pkg/compile"
-	"github.com/outerloop-dev/outerloop/pkg/coordinator"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator/record"
 	"github.com/outerloop-dev/outerloop/pkg/project"
 )
@@ -51,10 +50,12 @@ func newTimetable(t *testing.T) *timetable {
 	tt.cfg = Config{
 		State: filepath.Join(t.TempDir(), "state.db"), Clock: tt.clock, Grace: time.Nanosecond,
 		Loops: []Loop{{Definition: def, Bundle: bundle, Machine: machine}},
-		Scheduled: func(_ context.Context, s Scheduled) (coordinator.StartRequest, error) {
+		Scheduled: func(_ context.Context, s Scheduled) (json.RawMessage, error) {
 			tt.fired = append(tt.fired, s.At.UTC())
-			input := json.RawMessage(`{"n":` + s.At.Format("20060102") + `}`)
-			return coordinator.StartRequest{Loop: "ask", Input: input, AsOf: s.At, Trigger: "schedule"}, nil
+			if string(s.Input) != `{"n":1}` {
+				t.Errorf("the schedule's input is %s", s.Input)
+			}
+			return json.RawMessage(`{"n":` + s.At.Format("20060102") + `}`), nil
 		},
 	}
 	tt.open()

@@ -153,11 +153,11 @@ func (s schedules) fire(ctx context.Context, now time.Time) (next time.Time, err
 		return next, nil
 	}
 	for _, l := range s.e.cfg.Loops {
-		for _, trigger := range l.Definition.Triggers {
+		for number, trigger := range l.Definition.Triggers {
 			if trigger.Schedule == nil {
 				continue
 			}
-			at, err := s.fireOne(ctx, l.Definition, trigger, now)
+			at, err := s.fireOne(ctx, timed{l.Definition, trigger, number}, now)
 			if err != nil {
 				return next, fmt.Errorf("firing schedule %s of %s: %w", trigger.Schedule, l.Definition.Loop.Name, err)
 			}
@@ -169,8 +169,17 @@ func (s schedules) fire(ctx context.Context, now time.Time) (next time.Time, err
 	return next, nil
 }
 
+// timed is a loop's schedule.
+type timed struct {
+	def     *loop.Definition
+	trigger loop.TriggerRule
+	// number is the trigger's among the loop's.
+	number int
+}
+
 // fireOne makes up for what a schedule missed, within its policy.
-func (s schedules) fireOne(ctx context.Context, def *loop.Definition, trigger loop.TriggerRule, now time.Time) (next time.Time, err error) {
+func (s schedules) fireOne(ctx context.Context, t timed, now time.Time) (next time.Time, err error) {
+	def, trigger := t.def, t.trigger
 	key := scheduleKey(def.Loop.Name, trigger.Schedule.String())
 	items, err := s.e.store.Get(ctx, key, record.LoopKey(def.Loop.Name))
 	if err != nil {
@@ -196,7 +205,7 @@ func (s schedules) fireOne(ctx context.Context, def *loop.Definition, trigger lo
 		s.e.cfg.Log.Warn("missed fires are not made up for", "loop", def.Loop.Name, "schedule", trigger.Schedule.String(), "dropped", dropped)
 	}
 	for _, f := range due {
-		s.start(ctx, def, trigger, f)
+		s.start(ctx, t, f)
 	}
 	if len(due)+dropped > 0 {
 		err = s.keep(ctx, key, items[0], fired{Last: now})
@@ -234,23 +243,26 @@ func dueNow(trigger loop.TriggerRule, last, now time.Time) (due []schedule.Fire,
 
 // start starts one fire's run. What cannot start is logged: the next fire is
 // not held up by it.
-func (s schedules) start(ctx context.Context, def *loop.Definition, trigger loop.TriggerRule, f schedule.Fire) {
-	log := s.e.cfg.Log.With("loop", def.Loop.Name, "fire", f.At.UTC())
-	req, err := s.e.cfg.Scheduled(ctx, Scheduled{Definition: def, Trigger: trigger, At: f.At, PutBlob: s.e.store.PutBlob})
-	if err != nil {
-		log.Error("a scheduled run could not be prepared", "error", err)
-		return
-	}
-	started, err := s.e.coord.Start(ctx, req)
+func (s schedules) start(ctx context.Context, t timed, f schedule.Fire) {
+	name := t.def.Loop.Name
+	log := s.e.cfg.Log.With("loop", name, "fire", f.At.UTC())
+	out, err := s.e.coord.Fire(ctx, coordinator.FireRequest{
+		Loop: name, Trigger: t.number, At: f.At, By: t.trigger.Name,
+		Files: func(ctx context.Context, input json.RawMessage) (json.RawMessage, error) {
+			return s.e.cfg.Scheduled(ctx, Scheduled{Definition: t.def, Trigger: t.trigger, At: f.At, Input: input, PutBlob: s.e.store.PutBlob})
+		},
+	})
 	switch {
 	case errors.Is(err, coordinator.ErrOverlap):
 		log.Info("skipped", "reason", err)
 	case err != nil:
 		log.Error("a scheduled run was not started", "error", err)
-	case started.Duplicate:
-		log.Info("duplicate", "run", started.Run)
+	case out.NotDue != "":
+		log.Info("not due", "reason", out.NotDue)
+	case out.Duplicate:
+		log.Info("duplicate", "run", out.Run)
 	default:
-		log.Info("started", "run", started.Run)
+		log.Info("started", "run", out.Run)
 	}
 }
 

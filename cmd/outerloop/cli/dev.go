@@ -8,13 +8,10 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/outerloop-dev/outerloop/pkg/coordinator"
 	"github.com/outerloop-dev/outerloop/pkg/local"
-	"github.com/outerloop-dev/outerloop/pkg/rule"
 )
 
 func (a *app) devCommand() *cobra.Command {
@@ -46,7 +43,7 @@ func (a *app) dev(ctx context.Context) (err error) {
 		return err
 	}
 	cfg.Log = slog.New(slog.NewTextHandler(a.Err, nil))
-	cfg.Scheduled = func(ctx context.Context, fire local.Scheduled) (coordinator.StartRequest, error) {
+	cfg.Scheduled = func(ctx context.Context, fire local.Scheduled) (json.RawMessage, error) {
 		return a.scheduled(ctx, p, fire)
 	}
 	cfg.Progress = a.tellRuns()
@@ -98,29 +95,18 @@ func (a *app) tellRuns() func(local.Progress) {
 	}
 }
 
-// scheduled makes the start of a run that a schedule asks for: the trigger's
-// input, with files (relative to the project's root) checked and kept.
-func (a *app) scheduled(ctx context.Context, p opened, fire local.Scheduled) (coordinator.StartRequest, error) {
-	name := fire.Definition.Loop.Name
-	req := coordinator.StartRequest{Loop: name, AsOf: fire.At, Trigger: "schedule", By: fire.Trigger.Name}
+// scheduled gives the input of a run that a schedule starts, with files
+// (relative to the project's root) checked and kept.
+func (a *app) scheduled(ctx context.Context, p opened, fire local.Scheduled) (json.RawMessage, error) {
 	in := runInput{document: map[string]json.RawMessage{}}
-	if fire.Trigger.Input != nil {
-		value, err := fire.Trigger.Input.Eval(ctx, rule.Vars{"run": map[string]any{"as_of": fire.At.UTC().Format(time.RFC3339)}})
-		if err != nil {
-			return req, fmt.Errorf("computing the input of %s: %w", name, err)
-		}
-		raw, err := json.Marshal(value)
-		if err != nil {
-			return req, fmt.Errorf("computing the input of %s: %w", name, err)
-		}
-		if err := json.Unmarshal(raw, &in.document); err != nil {
-			return req, fmt.Errorf("the input of %s is no object: %w", name, err)
+	if len(fire.Input) > 0 {
+		if err := json.Unmarshal(fire.Input, &in.document); err != nil {
+			return nil, fmt.Errorf("the input of %s is no object: %w", fire.Definition.Loop.Name, err)
 		}
 	}
 	in.findFiles(fire.Definition, func(text string) string { return filepath.Join(p.root, filepath.FromSlash(text)) })
-	err := in.check(ctx, fire.Definition, a.Workers)
-	if err == nil {
-		req.Input, err = in.put(ctx, fire.PutBlob)
+	if err := in.check(ctx, fire.Definition, a.Workers); err != nil {
+		return nil, err
 	}
-	return req, err
+	return in.put(ctx, fire.PutBlob)
 }
