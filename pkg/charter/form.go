@@ -2,7 +2,6 @@ package charter
 
 import (
 	"sync"
-
 	"time"
 
 	"github.com/outerloop-dev/outerloop"
