@@ -212,14 +212,15 @@ func (q *call) claim(ctx context.Context, at protocol.Standing, p *prepared, wit
 	step.Facts = p.versions
 	step.Input = record.Value{Hash: p.hash, Size: len(p.raw)}
 	step.Note(record.Entry{At: at.Now, Kind: "admitted", Worker: step.Worker, Input: p.hash})
-	ops := []store.Op{step.Put()}
 	if !wasRunning {
 		previous = ""
 	}
 	runOp, exhausted := q.reserve(step, previous)
-	switch {
-	case exhausted:
+	if exhausted {
 		return q.refuse(ctx, q.noMoney())
+	}
+	ops := []store.Op{step.Put()} // with what was reserved, so that it comes back
+	switch {
 	case runOp != nil:
 		ops = append(ops, *runOp)
 	case q.run.Status == outerloop.StatusNew:
