@@ -134,7 +134,7 @@ func TestEscalation(t *testing.T) {
 	d.Until(time.Date(2026, 12, 2, 3, 0, 0, 0, time.UTC))
 	kinds := map[string]int{}
 	ids := map[string]bool{}
-	for _, alert := range d.Alerts {
+	for _, alert := range d.Alerts() {
 		if alert.Run == d.runs["2026-1324"] {
 			kinds[alert.Kind+" "+alert.To]++
 			ids[alert.ID] = true
