@@ -8,7 +8,7 @@ import (
 )
 
 // decodedBytes bounds the bodies whose records a decoder keeps, for each kind.
-const decodedBytes = 4 << 20
+const decodedBytes = 2 << 20
 
 // Decoder decodes steps and runs and keeps those it read last: the same body
 // under the same key is not decoded again. What it answers is the caller's to

@@ -8,7 +8,7 @@ import (
 )
 
 // keptBytes bounds the rows that are kept in memory.
-const keptBytes = 8 << 20
+const keptBytes = 4 << 20
 
 // rowBytes is about what a row takes in memory beside its body.
 const rowBytes = 400

@@ -81,7 +81,7 @@ const (
 	// moves it into the file; logBytes is what the log's file is cut back to.
 	checkpointPages = 1000
 	logBytes        = 16 << 20
-	cacheKB         = 32 << 10
+	cacheKB         = 8 << 10
 )
 
 // Open opens the store for writing; a missing file and its directory are
