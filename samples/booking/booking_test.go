@@ -21,7 +21,7 @@ import (
 func world(t *testing.T) *sampletest.World {
 	t.Helper()
 	return sampletest.New(t, sampletest.Setup{
-		Root: "../..", Now: time.Date(2026, 11, 30, 8, 0, 0, 0, time.UTC), Loops: []string{"booking"},
+		Root: "../..", Now: time.Date(2026, 11, 30, 8, 0, 0, 0, time.UTC), Loops: []string{"booking", "session-end"},
 		Workers: []worker.Worker{paymentlookup.Worker, accesscodes.Worker, environments.Worker, mailer.Worker},
 	})
 }
@@ -77,6 +77,30 @@ func TestSessionCloses(t *testing.T) {
 	}
 	if view := w.Show(run); view.Status != outerloop.StatusCompleted || len(w.Made("mail")) != 2 {
 		t.Errorf("%s (%s), %d mails", view.Status, view.Reason, len(w.Made("mail")))
+	}
+	if closed := w.Step(run, "closed"); closed.Outcome != outerloop.OutcomeCompleted {
+		t.Errorf("closed ended %s", closed.Outcome)
+	}
+}
+
+// The other loop closes the room, and its event reaches the one that waits (R11).
+func TestSessionEnd(t *testing.T) {
+	t.Parallel()
+	w := world(t)
+	input := map[string]string{
+		"booking": "BK-1042", "name": "Ana Gómez", "email": "ana.gomez@firma.example", "ends_at": "2026-12-06T10:30:00+01:00",
+	}
+	run := w.Start("booking", input)
+	w.Until(time.Date(2026, 12, 6, 10, 0, 0, 0, time.UTC))
+	ended := w.Start("session-end", map[string]string{"booking": "BK-1042"})
+	w.For(time.Minute)
+	for name, run := range map[string]string{"booking": run, "session-end": ended} {
+		if view := w.Show(run); view.Status != outerloop.StatusCompleted {
+			t.Errorf("%s is %s: %s", name, view.Status, view.Reason)
+		}
+	}
+	if mails, rooms := len(w.Made("mail")), len(w.Made("rooms")); mails != 2 || rooms != 2 {
+		t.Errorf("%d mails, %d entries for rooms", mails, rooms)
 	}
 	if closed := w.Step(run, "closed"); closed.Outcome != outerloop.OutcomeCompleted {
 		t.Errorf("closed ended %s", closed.Outcome)

@@ -28,7 +28,18 @@ func TestCodeAndRoom(t *testing.T) {
 	}
 	room := workertest.Output[environments.Output](t, workertest.Run(t, environments.Worker,
 		environments.Input{Booking: first.Booking, Code: first.Code}, workertest.Setup{Action: "prepare-environment", Connections: at("rooms")}))
-	if room.URL != "https://rooms.acme.example/bk-1042" {
+	if room.URL != "https://rooms.acme.example/bk-1042" || room.State != "open" {
 		t.Errorf("%+v", room)
+	}
+	closed := workertest.Output[environments.Output](t, workertest.Run(t, environments.Worker,
+		environments.Input{Booking: first.Booking}, workertest.Setup{Action: environments.Close, Connections: at("rooms")}))
+	if closed.URL != room.URL || closed.State != "closed" {
+		t.Errorf("%+v", closed)
+	}
+	for _, action := range []string{environments.Prepare, "paint"} { // without a code; unknown
+		o := workertest.Run(t, environments.Worker, environments.Input{Booking: "BK-1"}, workertest.Setup{Action: action, Connections: at("rooms")})
+		if o.Failure == nil {
+			t.Errorf("%s was done", action)
+		}
 	}
 }
