@@ -85,7 +85,7 @@ func (d *delivered) startChild(ctx context.Context, op operation) (parenting, er
 // childFault leaves the step to its rule.
 func (d *delivered) childFault(ctx context.Context, step *record.Step, f *fault) (parenting, error) {
 	step.Gen = d.run.Gen
-	step.GaveUp = &record.Fault{Error: f.class.ErrorName(), Cause: cut(f.cause, causeLimit), Ask: f.ask, To: f.to}
+	step.GaveUp = &record.Fault{Error: f.class.ErrorName(), Cause: cut(f.cause, causeLimit), Ask: f.ask, Halt: f.halt, To: f.to}
 	step.Note(record.Entry{At: d.c.now(), Kind: "failed", Rule: cut(f.cause, logText), Outcome: f.class.ErrorName()})
 	if err := d.c.write(ctx, step.Put(), d.checkRun()); err != nil {
 		return parenting{}, err
@@ -175,8 +175,7 @@ func (d *delivered) share(def *loop.Definition) (int64, error) {
 	if b := d.node.Step.Budget; b != nil && b.Cost.Micro < share {
 		share = b.Cost.Micro
 		if left < share {
-			return 0, &fault{class: outerloop.ClassRefused, final: true, ask: true, cause: fmt.Sprintf(
-				"the budget has %s left, the sub-loop's share is %s", money(left), money(share))}
+			return 0, d.exhausted(fmt.Sprintf("the budget has %s left, the sub-loop's share is %s", money(left), money(share)))
 		}
 	}
 	return min(share, left), nil
@@ -193,7 +192,15 @@ func (d *delivered) createChild(ctx context.Context, op operation, step *record.
 	step.Note(record.Entry{At: run.Started, Kind: "sub-loop", Rule: "run " + run.ID + " of " + run.Loop, Input: run.InputHash})
 	money := store.Add(record.RunKey(d.run.ID), map[string]int64{record.RunLeft: -share, record.Reservation(step.Nonce): share},
 		append(record.OpenAt(d.run.Gen), store.AtLeast(record.RunLeft, share))...)
-	ops := []store.Op{run.Put(), link.Put(), step.Put(), money}
+	draws, err := d.c.draw(ctx, child.def, run)
+	var none *BudgetError
+	if errors.As(err, &none) {
+		return d.childFault(ctx, d.record(ctx), (&view{def: child.def}).exhausted(none.Error()))
+	}
+	if err != nil {
+		return parenting{}, err
+	}
+	ops := append([]store.Op{run.Put(), link.Put(), step.Put(), money}, draws...)
 	slot, err := one(ctx, d.c, record.LoopKey(run.Loop), record.DecodeLoop)
 	if err != nil {
 		return parenting{}, err

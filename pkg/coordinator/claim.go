@@ -33,6 +33,9 @@ func (q *call) prepareAndClaim(ctx context.Context, at protocol.Standing, req ga
 	if protocol.Admit(at) == protocol.AdmitSameGrant {
 		return q.grant(ctx, q.step(), p)
 	}
+	if out := q.waitsForMoney(at.Now, len(p.raw)); out != nil {
+		return *out, nil
+	}
 	lease, out, err := q.freeLease(ctx, p.resource, at.Now)
 	if err != nil || out != nil {
 		return deref(out), err
@@ -217,7 +220,7 @@ func (q *call) claim(ctx context.Context, at protocol.Standing, p *prepared, wit
 	}
 	runOp, exhausted := q.reserve(step, previous)
 	if exhausted {
-		return q.refuse(ctx, q.noMoney())
+		return q.refuse(ctx, q.noMoney(step.Input.Size))
 	}
 	ops := []store.Op{step.Put()} // with what was reserved, so that it comes back
 	switch {

@@ -76,7 +76,7 @@ func (d *delivered) finish(ctx context.Context) (gate.Verdict, error) {
 	if err != nil {
 		return gate.Verdict{}, err
 	}
-	ops := []store.Op{run.Put(), day}
+	ops := append(run.Closing(), day)
 	if ops, err = d.followed(ctx, &run, ops); err != nil {
 		return gate.Verdict{}, err
 	}

@@ -164,7 +164,7 @@ func (c *Coordinator) finishCancel(ctx context.Context, id string) (bool, error)
 			return false, err
 		}
 		c.closeRun(run, outerloop.StatusFailed, "cancelled")
-		return true, c.write(ctx, run.Put())
+		return true, c.write(ctx, run.Closing()...)
 	})
 	if err != nil || !closed {
 		return false, err
@@ -211,6 +211,13 @@ func (c *Coordinator) Redrive(ctx context.Context, req PersonRequest) (RunView, 
 		}
 		if now := c.now(); !now.Before(run.Deadline) {
 			run.Deadline = now.Add(run.Deadline.Sub(run.Started))
+		}
+		if run.Status.Closed() && len(run.Drawn) > 0 { // what it gave back
+			draws, err := c.drawAgain(ctx, run)
+			if err != nil {
+				return none, err
+			}
+			ops = append(ops, draws...)
 		}
 		run.Status, run.Reason, run.Exception = outerloop.StatusInProgress, "", ""
 		run.Gen++

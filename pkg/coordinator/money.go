@@ -2,8 +2,8 @@ package coordinator
 
 import (
 	"fmt"
+	"time"
 
-	"github.com/outerloop-dev/outerloop"
 	"github.com/outerloop-dev/outerloop/pkg/charter"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator/record"
 	"github.com/outerloop-dev/outerloop/pkg/store"
@@ -67,12 +67,24 @@ func (q *call) reserve(step *record.Step, previous string) (op *store.Op, exhaus
 	return &add, false
 }
 
-func (q *call) noMoney() *fault {
-	return &fault{
-		class: outerloop.ClassRefused, final: true, ask: true,
-		cause: fmt.Sprintf("the budget has %.2f left, the next attempt may cost %.2f",
-			float64(q.run.Numbers[record.RunLeft])/micro, float64(q.estimate(0))/micro),
+func (q *call) noMoney(inputBytes int) *fault {
+	return q.exhausted(fmt.Sprintf("the budget has %s left, the next attempt may cost %s",
+		money(q.run.Numbers[record.RunLeft]), money(q.estimate(inputBytes))))
+}
+
+// waitsForMoney says that the run has too little for the attempt now, but
+// enough once what others have reserved comes back: that is no failure.
+func (q *call) waitsForMoney(now time.Time, inputBytes int) *admission {
+	need := q.estimate(inputBytes)
+	left := q.run.Numbers[record.RunLeft]
+	if s := q.step(); s != nil {
+		left += s.Reserved
 	}
+	if need <= left || need > left+q.run.ReservedByOthers(q.step()) {
+		return nil
+	}
+	out := later(now.Add(q.c.cfg.ResourcePoll), "waits for money that other steps have reserved")
+	return &out
 }
 
 // spend is the run's part of a write that ends an attempt: its reservation

@@ -37,7 +37,7 @@ func (q *delivered) needApproval(ctx context.Context, need approvalNeeded, work 
 		return &fault{class: outerloop.ClassRefused, final: true, ask: true, cause: "a person must look: " + join(need.reasons)}
 	}
 	if left, bounded := q.run.Numbers[record.RunApprovalsLeft]; bounded && left < 1 {
-		return &fault{class: outerloop.ClassRefused, final: true, ask: true, cause: "the budget allows no more requests to people; reason for this one: " + join(need.reasons)}
+		return q.exhausted("the budget allows no more requests to people; reason for this one: " + join(need.reasons))
 	}
 	ask, err := q.text(ctx, rule.Ask, q.index, work, join(need.reasons))
 	if err != nil {

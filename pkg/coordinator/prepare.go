@@ -34,9 +34,9 @@ type prepared struct {
 type fault struct {
 	class outerloop.Class
 	cause string
-	// final: no retry helps. ask: a person must look, whatever the rule says.
-	final, ask bool
-	to         string
+	// final: no retry helps. ask: a person must look, halt: the run halts, whatever the rule says.
+	final, ask, halt bool
+	to               string
 }
 
 // Error is the cause.

@@ -147,7 +147,7 @@ func (r *resolution) carryOut(ctx context.Context) error {
 	if r.req.Way == WayClose {
 		r.c.closeRun(&run, outerloop.StatusFailed, "closed by "+r.req.By+reasonText(r.req.Reason))
 		r.exc.Delivered = true
-		return r.commit(ctx, run.Put(), r.exc.Put())
+		return r.commit(ctx, append(run.Closing(), r.exc.Put())...)
 	}
 	if r.exc.Blocks {
 		run.Status, run.Reason, run.Exception = outerloop.StatusInProgress, "", ""

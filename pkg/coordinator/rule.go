@@ -178,6 +178,8 @@ func (d *delivered) apply(ctx context.Context, op operation, f record.Fault) (ru
 		then = d.node.Failure.Then
 	}
 	switch {
+	case f.Halt:
+		return d.ruleHalt(ctx, f)
 	case f.Ask || then == loop.EndingAsk:
 		return d.ruleAsk(ctx, op, f, nil)
 	case then == loop.EndingSkip:

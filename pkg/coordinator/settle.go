@@ -190,7 +190,7 @@ func (q *call) failed(step *record.Step, f *fault) gate.Verdict {
 	verdict := protocol.Fail(step, class, cut(f.cause, causeLimit), retries)
 	step.Cause = class.ErrorName() + ": " + cut(f.cause, causeLimit)
 	if step.GaveUp != nil {
-		step.GaveUp.Ask, step.GaveUp.To = f.ask, f.to
+		step.GaveUp.Ask, step.GaveUp.Halt, step.GaveUp.To = f.ask, f.halt, f.to
 	}
 	step.Note(record.Entry{At: q.c.now(), Kind: "failed", Worker: step.Worker, Rule: cut(f.cause, logText), Outcome: verdict.Error})
 	return verdict

@@ -126,12 +126,16 @@ func (c *Coordinator) freeSlot(ctx context.Context, name string) (string, error)
 		slot.Hold(held)
 		return "", c.write(ctx, slot.Put())
 	}
+	draws, paid, err := c.drawInLine(ctx, next)
+	if err != nil || !paid {
+		return "", err
+	}
 	slot.Hold(append(held, next.ID))
 	now := c.now()
 	next.Queued = false
 	next.Deadline = next.Deadline.Add(now.Sub(next.Started)) // the time in line is not the run's
 	next.Note(record.Entry{At: now, Kind: "started", Rule: "its turn came"})
-	return next.ID, c.write(ctx, slot.Put(), next.Put())
+	return next.ID, c.write(ctx, append(draws, slot.Put(), next.Put())...)
 }
 
 // longestQueued is the run that waits longest for its turn; nil: none does.

@@ -20,7 +20,7 @@ const maxReruns = 1000
 // Start creates the run of a subject and starts its execution. A subject that
 // has a run with the same input is a duplicate: the answer names that run, and
 // its execution is started if it was not (R38). Errors: ErrNoLoop, *InputError,
-// *OtherInputError, *OverlapError.
+// *OtherInputError, *OverlapError, *BudgetError.
 func (c *Coordinator) Start(ctx context.Context, req StartRequest) (Started, error) {
 	out, err := deciding(ctx, c, "starting "+req.Loop, func(ctx context.Context) (Started, error) {
 		run, err := c.newRun(ctx, req)
@@ -230,11 +230,18 @@ func (c *Coordinator) createNew(ctx context.Context, s *starting, slotItem *stor
 	if err != nil {
 		return Started{}, err
 	}
+	draws, err := c.drawAtStart(ctx, s) // it, too, may put the run into the line
+	if err != nil {
+		return Started{}, err
+	}
 	slotOp, err := c.takeSlot(ctx, s, slot) // it may put the run into the line
 	if err != nil {
 		return Started{}, err
 	}
-	ops := []store.Op{s.run.Put()}
+	if s.run.Queued { // it draws when its turn comes
+		draws, s.run.Drawn = nil, nil
+	}
+	ops := append([]store.Op{s.run.Put()}, draws...)
 	if slotOp != nil {
 		ops = append(ops, *slotOp)
 	}

@@ -157,7 +157,7 @@ func (c *Coordinator) repairException(ctx context.Context, key store.Key, tick *
 // that nobody cancelled or closed. A run that is acting gets the action's time.
 func (c *Coordinator) repairDeadline(ctx context.Context, key store.Key, tick *Tick) error {
 	run, err := one(ctx, c, key, record.DecodeRun)
-	if err != nil || run == nil || run.Status.Closed() || run.Cancelling || c.now().Before(run.Deadline) {
+	if err != nil || run == nil || run.Status.Closed() || run.Cancelling || run.Queued || c.now().Before(run.Deadline) {
 		return err
 	}
 	if busy, err := c.acting(ctx, run); err != nil || busy {
@@ -168,7 +168,7 @@ func (c *Coordinator) repairDeadline(ctx context.Context, key store.Key, tick *T
 		reason += " while blocked: " + run.Reason
 	}
 	c.closeRun(run, outerloop.StatusFailed, reason)
-	if err := c.write(ctx, run.Put()); err != nil {
+	if err := c.write(ctx, run.Closing()...); err != nil {
 		return err
 	}
 	tick.repaired("run %s: failed, deadline passed", run.ID)

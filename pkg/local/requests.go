@@ -63,6 +63,7 @@ var codes = map[string]error{
 	"input":         coordinator.ErrInput,
 	"other_input":   coordinator.ErrOtherInput,
 	"overlap":       coordinator.ErrOverlap,
+	"budget":        coordinator.ErrBudget,
 	"decided":       coordinator.ErrDecided,
 	"not_allowed":   coordinator.ErrNotAllowed,
 	"run_closed":    coordinator.ErrRunClosed,

@@ -99,6 +99,8 @@ type Step struct {
 	Exception string   `json:"exception,omitempty"`
 	// Calls are the tool calls of this visit, in their order.
 	Calls []Address `json:"calls,omitempty"`
+	// Heard are the decided requests of tool calls that attempts of this visit began with.
+	Heard []string `json:"heard,omitempty"`
 	// Child is the run of a sub-loop's step.
 	Child string `json:"child,omitempty"`
 	// Verified counts how often the rule sent the step back to verify an unknown action.
@@ -125,8 +127,10 @@ type Fault struct {
 	Error string `json:"error"`
 	Cause string `json:"cause"`
 	// Ask: a person must look, whatever the failure rule says. To is the group, empty for the owner.
-	Ask bool   `json:"ask,omitempty"`
-	To  string `json:"to,omitempty"`
+	Ask bool `json:"ask,omitempty"`
+	// Halt: the run halts, whatever the failure rule says.
+	Halt bool   `json:"halt,omitempty"`
+	To   string `json:"to,omitempty"`
 }
 
 // Block is the state of a block: what was decided when it began, and its join.
