@@ -2,6 +2,7 @@ package coordinator_test
 
 import (
 	"crypto/rand"
+	mathrand "math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,6 +25,8 @@ type backEnd struct {
 	scan  store.Scanner
 	// fake is there where the back end is one.
 	fake *dynamofake.Fake
+	// ids is where a world's ids begin: an account knows a write by its id.
+	ids int
 }
 
 const lagging = "dynamodb fake, lagging indexes"
@@ -72,7 +75,9 @@ func onEndpoint(t testing.TB) backEnd {
 	if _, err := client.CreateTable(t.Context(), dynamostore.Table(table)); err != nil {
 		t.Fatal(err)
 	}
-	return overDynamo(t, client, client, table)
+	b := overDynamo(t, client, client, table)
+	b.ids = mathrand.IntN(1 << 40)
+	return b
 }
 
 func overDynamo(t testing.TB, client dynamostore.Client, scan dynamostore.ScanClient, table string) backEnd {
@@ -94,6 +99,7 @@ func worldOver(t testing.TB, b backEnd, files map[string]string) *world {
 	t.Helper()
 	w := newWorld(t, files)
 	w.store, w.blobs = b.store, b.blobs
+	w.ids = b.ids
 	w.boot()
 	return w
 }

@@ -23,7 +23,7 @@ func TestMovedAtAnyMoment(t *testing.T) {
 		name     string
 		from, to func(testing.TB) backEnd
 	}{
-		{"to aws", onSQLite, onFake}, {"from aws", onFake, onSQLite}, {"to lagging indexes", onSQLite, onLaggingFake},
+		{"to aws", onSQLite, onFake}, {"from aws", onFake, onSQLite}, {"to lagging indexes", onSQLite, onLaggingFake}, {"to an endpoint", onSQLite, onEndpoint},
 	} {
 		for after := 1; after < 140; after += 7 {
 			t.Run(fmt.Sprintf("%s after %d", way.name, after), func(t *testing.T) {
@@ -88,7 +88,7 @@ func move(t *testing.T, here *world, from, to backEnd) *world {
 		t.Fatal(err)
 	}
 	there := worldOver(t, to, files(eachLoop, nil))
-	there.now, there.ids = here.now, 1_000_000
+	there.now, there.ids = here.now, there.ids+1_000_000
 	there.work = here.work
 	there.outer = *here.provider() // the maps are shared
 	got, err := transfer.Import(t.Context(), transfer.Destination{Store: to.store, Blobs: to.blobs, Now: clock}, bytes.NewReader(file.Bytes()))
@@ -160,7 +160,7 @@ func moveLoop(t *testing.T, here *world, from, to backEnd, loop map[string]strin
 	t.Helper()
 	there := move(t, here, from, to)
 	again := worldOver(t, to, loop)
-	again.now, again.ids, again.work, again.outer = there.now.Add(time.Minute), 2_000_000, there.work, there.outer
+	again.now, again.ids, again.work, again.outer = there.now.Add(time.Minute), again.ids+2_000_000, there.work, there.outer
 	return again
 }
 
