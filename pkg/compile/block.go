@@ -101,18 +101,24 @@ func (s *scope) subLoop(n *loop.Node, next string) {
 
 // route emits a routing table: a Choice on the row, and one state for each row.
 func (s *scope) route(n *loop.Node, next string) {
-	end := next
+	end, after, again := next, next, s.rowAgain(n)
 	if end == "" {
 		end = s.empty(n.Path)
+	}
+	if n.Review != nil {
+		after = s.name(n.Path + ".review")
 	}
 	starts := map[string]string{}
 	for i := range n.Routes {
 		label := strconv.Itoa(i + 1)
 		starts[label] = s.name(n.Path + "." + label)
-		s.row(n, &n.Routes[i], starts[label], next)
+		s.row(n, &n.Routes[i], starts[label], after)
 	}
 	s.labels(n, starts, end)
-	s.beside(n, s.rowAgain(n), next)
+	if n.Review != nil {
+		s.review(n, again, next)
+	}
+	s.beside(n, again, next)
 }
 
 // rowAgain names the state that goes back to the row that was decided: after a
@@ -133,7 +139,7 @@ func (s *scope) row(n *loop.Node, row *loop.RouteRule, name, next string) {
 	failed := s.name(n.Path + ".rule")
 	if row.Ask != "" {
 		state := s.coordinatorTask(call{
-			op: "ask", step: n.Path, next: s.asked(n), timeout: s.ruleTimeout(),
+			op: "ask", step: n.Path, next: s.unless(n.Review != nil, s.asked(n)), timeout: s.ruleTimeout(),
 			comment: fmt.Sprintf("%s gives the answer", row.Ask),
 		}, next)
 		state.set("Catch", []object{s.stopCatcher(), catcher(failed, "States.ALL")})
@@ -145,7 +151,7 @@ func (s *scope) row(n *loop.Node, row *loop.RouteRule, name, next string) {
 		failed = name + ".backup"
 		backup := s.workerTask(work{
 			step: n.Path, worker: row.Backup, mode: row.Mode, failure: n.Failure,
-			next: s.asked(n), comment: "Backup: " + commentOf(row.Backup),
+			next: s.unless(n.Review != nil, s.asked(n)), comment: "Backup: " + commentOf(row.Backup),
 		})
 		backup.set("Catch", s.catchers(n, s.name(n.Path+".rule")))
 		flow(&backup, next)
@@ -153,7 +159,7 @@ func (s *scope) row(n *loop.Node, row *loop.RouteRule, name, next string) {
 	}
 	state := s.workerTask(work{
 		step: n.Path, worker: row.Worker, mode: row.Mode, failure: n.Failure,
-		next: s.asked(n), comment: commentOf(row.Worker),
+		next: s.unless(n.Review != nil, s.asked(n)), comment: commentOf(row.Worker),
 	})
 	state.set("Catch", s.catchers(n, failed))
 	flow(&state, next)

@@ -38,7 +38,7 @@ func (s *scope) step(n *loop.Node, next string) {
 		s.backup(n, n.Backup, after)
 	}
 	if n.Review != nil {
-		s.review(n, next)
+		s.review(n, name, next)
 	}
 	s.beside(n, name, next)
 }
@@ -87,13 +87,14 @@ func (s *scope) backup(n *loop.Node, worker *loop.Worker, next string) {
 	s.add(s.name(n.Path+".backup"), state)
 }
 
-func (s *scope) review(n *loop.Node, next string) {
+// review checks the work; back is where the author begins anew.
+func (s *scope) review(n *loop.Node, back, next string) {
 	step := n.Path + ".review"
 	state := s.workerTask(work{
 		step: step, worker: n.Review.Worker, mode: n.Review.Mode, failure: n.Failure,
 		next: s.asked(n), comment: "Review: " + commentOf(n.Review.Worker),
 	})
-	list := []object{s.stopCatcher(), catcher(s.name(n.Path), outerloop.ErrorRevise)}
+	list := []object{s.stopCatcher(), catcher(back, outerloop.ErrorRevise)}
 	if n.Approval != nil {
 		list = append(list, catcher(s.name(step+".approval"), outerloop.ErrorNeedsApproval))
 	}

@@ -107,7 +107,7 @@ func (d *delivered) askNow(ctx context.Context, op operation) (ruling, error) {
 	return ruling{waits: true}, nil
 }
 
-// answerBy is how long a question may stay open: the step's own bound, at most the run's deadline.
+// answerBy is how long what a step waits for may take: its own bound, at most the run's deadline.
 func (d *delivered) answerBy() (until time.Time) {
 	until = d.run.Deadline
 	if within := d.node.Within; within > 0 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/outerloop-dev/outerloop"
+	"github.com/outerloop-dev/outerloop/pkg/coordinator/protocol"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator/record"
 	"github.com/outerloop-dev/outerloop/pkg/gate"
 	"github.com/outerloop-dev/outerloop/pkg/loop"
@@ -55,6 +56,9 @@ func (c *Coordinator) startChild(ctx context.Context, op operation) (gate.Verdic
 
 func (d *delivered) startChild(ctx context.Context, op operation) (parenting, error) {
 	s := d.step()
+	if s != nil && s.State == outerloop.StepParked {
+		return d.approvedChild(ctx, s)
+	}
 	if s != nil && s.GaveUp != nil {
 		return parenting{ruling: rules(giveUp(s))}, nil
 	}
@@ -80,6 +84,29 @@ func (d *delivered) startChild(ctx context.Context, op operation) (parenting, er
 		return parenting{}, err
 	}
 	return d.childFault(ctx, step, f)
+}
+
+// approvedChild settles a sub-loop's output that people were asked about.
+func (d *delivered) approvedChild(ctx context.Context, s *record.Step) (parenting, error) {
+	ap, err := d.approval(ctx, s)
+	switch {
+	case err != nil:
+		return parenting{}, err
+	case ap == nil || !ap.Decided():
+		return parenting{ruling: rules(gate.Verdict{Error: outerloop.ErrorNeedsApproval, Cause: "approval " + s.Approval + " is not decided"})}, nil
+	case ap.Decision == record.DecisionApproved:
+		out, err := (&call{delivered: d}).settleApproved(ctx, ap)
+		return parenting{ruling: rules(out.verdict())}, err
+	case s.Gen < d.run.Gen:
+		step := d.record(ctx)
+		archive := step.Archive()
+		protocol.Revisit(step, d.run.Gen)
+		if err := d.c.write(ctx, step.Put(), archive, d.checkRun()); err != nil {
+			return parenting{}, err
+		}
+		return parenting{}, &store.ConditionError{Key: record.StepKey(d.run.ID, d.at)} // begin on the new visit
+	}
+	return parenting{ruling: rules(gate.Verdict{Error: outerloop.ErrorGiveUp, Cause: declined(ap)})}, nil
 }
 
 // childFault leaves the step to its rule.
@@ -155,8 +182,8 @@ func (d *delivered) childRun(ctx context.Context, step *record.Step, input recor
 	if s.run.Deadline, err = s.deadline(ctx, now); err != nil {
 		return nil, err
 	}
-	if d.run.Deadline.Before(s.run.Deadline) {
-		s.run.Deadline = d.run.Deadline
+	if by := d.answerBy(); by.Before(s.run.Deadline) {
+		s.run.Deadline = by
 	}
 	share, err := d.share(def)
 	if err != nil {
@@ -288,6 +315,18 @@ func (d *delivered) takeChild(ctx context.Context, child *record.Run) (gate.Verd
 	if err = d.readFacts(ctx, &prepared{}); err == nil {
 		err = d.accepts(ctx, work)
 	}
+	if err == nil {
+		err = d.askForChild(ctx, step, work)
+	}
+	var need *approvalNeeded
+	if errors.As(err, &need) {
+		ops, verdict, err := d.parkOps(ctx, step, need)
+		if err != nil {
+			return gate.Verdict{}, false, err
+		}
+		ops[len(ops)-1] = mergeRun(ops[len(ops)-1], money)
+		return verdict, true, d.c.write(ctx, ops...)
+	}
 	var verdict gate.Verdict
 	if err == nil {
 		verdict, err = d.conclude(ctx, step, ending{outcome: outerloop.OutcomeCompleted, work: work, rule: "run " + child.ID, run: &money})
@@ -297,6 +336,19 @@ func (d *delivered) takeChild(ctx context.Context, child *record.Run) (gate.Verd
 		return d.childFailed(ctx, d.record(ctx), money, f.cause)
 	}
 	return verdict, true, err
+}
+
+// askForChild asks people about a sub-loop's output where the step says so.
+func (d *delivered) askForChild(ctx context.Context, step *record.Step, work *after) error {
+	reason, err := d.declaredReason(ctx, work)
+	if err != nil || reason == "" {
+		return err
+	}
+	raw, err := d.c.raw(ctx, step.Output)
+	if err != nil {
+		return err
+	}
+	return d.needApproval(ctx, approvalNeeded{content: raw, hash: step.Output.Hash, reasons: []string{reason}}, work)
 }
 
 func (d *delivered) childFailed(ctx context.Context, step *record.Step, money store.Op, cause string) (gate.Verdict, bool, error) {

@@ -108,6 +108,9 @@ func (d *delivered) checkEdit(ctx context.Context, ap *record.Approval, req Deci
 		copied.review, copied.at = false, address(d.node, d.index)
 		author.delivered = &copied
 	}
+	if d.node.Kind == loop.KindLoop {
+		return d.checkAnswer(ctx, req)
+	}
 	if author.worker == nil {
 		return record.Value{}, fmt.Errorf("step %s has no worker: %w", ap.Step, ErrNotPossible)
 	}

@@ -399,3 +399,146 @@ steps:
 		})
 	}
 }
+
+// A row's work is reviewed like any other, and goes back to the row that was
+// chosen (R7, R51).
+func TestRouteWithReview(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, files(strings.Replace(routeLoop, "    on_failure: {then: ask}", `    review:
+      worker: checker
+      input: {text: "${output.text}"}
+      pass: verdict.faults.size() == 0
+      revisions: 2
+      otherwise: approve`, 1), nil))
+	usual(w)
+	looked := 0
+	w.work["checker"] = worker{do: func(gate.Task) (any, *gate.Failure) {
+		if looked++; looked == 1 {
+			return map[string]any{"faults": []string{"too short"}}, nil
+		}
+		return map[string]any{"faults": []string{}}, nil
+	}}
+	run := start(t, w, `{"key":"first"}`)
+	w.run(10*time.Minute, 500)
+	view := want(t, w, run, outerloop.StatusCompleted)
+	if s := steps(view)["reply"]; looked != 2 || s.Worker != "writer" || string(view.Output) != `{"n":1,"text":"writer writer first"}` {
+		t.Errorf("reviewed %d times, reply %+v, output %s", looked, s, view.Output)
+	}
+}
+
+// People may be asked about a sub-loop's output; what they edit is what later
+// steps read (R46).
+func TestSubLoopApproved(t *testing.T) {
+	t.Parallel()
+	for _, verdict := range []string{coordinator.Approve, coordinator.Reject} {
+		t.Run(verdict, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, files(loopHead+`
+steps:
+  sub:
+    loop: inner
+    input: {text: a}
+    approval: {when: output.text.size() > 3, ask: "Take ${output.text}?"}
+  end: {worker: writer, input: {text: "${sub.text}"}}
+output: {text: '${default(end.text, "none")}'}
+`, map[string]string{"statemachines/inner.loop.yaml": inner}))
+			usual(w)
+			run := start(t, w, `{"key":"a"}`)
+			w.run(10*time.Minute, 1000)
+			want(t, w, run, outerloop.StatusAwaitingApproval)
+			open, err := w.coord.Approvals(w.ctx, coordinator.ApprovalsQuery{Run: run})
+			if err != nil || len(open) != 1 || open[0].Ask != "Take inner writer a?" {
+				t.Fatalf("%+v %v", open, err)
+			}
+			req := coordinator.DecideRequest{Approval: open[0].ID, Verdict: verdict, By: "ann"}
+			output := `{"text":"none"}`
+			if verdict == coordinator.Approve {
+				req.Edit, output = json.RawMessage(`{"text":"edited"}`), `{"text":"writer edited"}`
+			}
+			if _, err := w.coord.Decide(w.ctx, req); err != nil {
+				t.Fatal(err)
+			}
+			w.run(10*time.Minute, 1000)
+			if view := want(t, w, run, outerloop.StatusCompleted); string(view.Output) != output {
+				t.Errorf("output is %s", view.Output)
+			}
+		})
+	}
+}
+
+// Blocks lie in blocks: an `each` over what an item holds, branches and a
+// switch in it, and a `when` on each of them (R2, R3, R5).
+func TestNestedBlocks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, files(loopHead+`
+steps:
+  plan: {worker: lister, input: {n: 3}}
+  outer:
+    each: plan.items
+    as: big
+    key: ${big.id}
+    max_items: 10
+    join: {need: all, otherwise: halt}
+    steps:
+      more: {worker: lister, input: {n: "${big.n}"}}
+      inner:
+        each: more.items
+        as: small
+        key: ${small.id}
+        max_items: 10
+        when: big.n > 0
+        join: {need: all, otherwise: halt}
+        steps:
+          way:
+            switch:
+              - when: small.n == 0
+                steps: {a: {worker: writer, input: {text: "${big.id} ${small.id}"}}}
+                output: {text: "${a.text}"}
+              - otherwise: true
+                steps: {b: {worker: backup, input: {text: "${big.id} ${small.id}"}}}
+                output: {text: "${b.text}"}
+        output: {text: "${way.text}"}
+      sides:
+        when: big.n > 1
+        branches:
+          left: {worker: writer, input: {text: left}}
+          right: {steps: {one: {worker: writer, input: {text: one}}, two: {worker: writer, input: {text: "${one.text}"}}}, output: {text: "${two.text}"}}
+        join: {need: all, otherwise: halt}
+    output: {id: "${big.id}", n: "${default(inner.counts.completed, -1)}", texts: '${default(inner.results, []).map(r, r.text)}', right: '${default(sides.right.text, "no")}'}
+output: {all: "${outer.results}"}
+`, nil))
+	usual(w)
+	run := start(t, w, `{"key":"a"}`)
+	w.run(10*time.Minute, 3000)
+	view := want(t, w, run, outerloop.StatusCompleted)
+	const output = `{"all":[{"id":"D-0","n":-1,"right":"no","texts":[]},{"id":"D-1","n":1,"right":"no","texts":["writer D-1 D-0"]},` +
+		`{"id":"D-2","n":2,"right":"writer writer one","texts":["writer D-2 D-0","backup D-2 D-1"]}]}`
+	if string(view.Output) != output {
+		t.Errorf("output is %s", view.Output)
+	}
+}
+
+// A switch without a fitting case is an error: the run is blocked (R5).
+func TestNoCaseFits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, files(loopHead+`
+steps:
+  plan: {worker: writer, input: {text: "${input.key}"}}
+  way:
+    switch:
+      - when: plan.text == "nobody"
+        steps: {a: {worker: writer, input: {text: a}}}
+        output: {text: "${a.text}"}
+      - when: plan.text == "none"
+        steps: {b: {worker: writer, input: {text: b}}}
+        output: {text: "${b.text}"}
+output: {text: "${way.text}"}
+`, nil))
+	usual(w)
+	run := start(t, w, `{"key":"a"}`)
+	w.run(10*time.Minute, 500)
+	want(t, w, run, outerloop.StatusBlocked)
+	if exc := exceptionOf(t, w); exc.Step != "way" || !strings.Contains(exc.Cause, "no case fits") {
+		t.Errorf("%+v", exc)
+	}
+}

@@ -199,9 +199,14 @@ func (c *checker) compileWait(n *Node) {
 			c.fault(w.Match.Node, "E247", "This rule does not look at the event, so any event would do. Compare a field of `event` with one of the run.")
 		}
 	}
-	if n.Step.Emit != nil {
-		c.emits(n, extras{"output": n.OutputType})
+	if n.Step.Emit == nil {
+		return
 	}
+	if w.Event == "" {
+		c.fault(n.Step.Source.Key("emit"), "E205", "A wait for a time tells nothing when it is over. Emit from the step after it.")
+		return
+	}
+	c.emits(n, extras{"output": n.OutputType})
 }
 
 // isTime reports an expression that gives no point in time.
