@@ -171,8 +171,9 @@ func (q *call) knownCall(ctx context.Context, s *record.Step, delivery *gate.Del
 	return gate.CallAnswer{Outcome: gate.CallRun, Delivery: delivery}, nil
 }
 
-// waitingCall is the undecided request of a tool call of the step, if there is
-// one: the work is not finished while a person decides about a part of it.
+// waitingCall is a request of a tool call of the step that is undecided, or was
+// decided after the attempt began: the work is not finished while a person
+// decides about a part of it, nor before it has heard the decision.
 func (q *call) waitingCall(ctx context.Context, s *record.Step) (*record.Approval, error) {
 	if len(s.Calls) == 0 {
 		return nil, nil
@@ -189,7 +190,7 @@ func (q *call) waitingCall(ctx context.Context, s *record.Step) (*record.Approva
 		if err != nil {
 			return nil, err
 		}
-		if ap != nil && !ap.Void {
+		if ap != nil && !ap.Void && !slices.Contains(s.Heard, ap.ID) {
 			return ap, nil
 		}
 	}
@@ -216,7 +217,7 @@ func (q *call) wake(ap *record.Approval) bool {
 	if s == nil || s.State != outerloop.StepParked || ap == nil || !ap.Decided() || ap.Address == q.at {
 		return false
 	}
-	s.State, s.Approval = outerloop.StepOpen, ""
+	s.State, s.Approval, s.Heard = outerloop.StepOpen, "", append(slices.Clone(s.Heard), ap.ID)
 	protocol.Renew(s, q.run.Gen)
 	return true
 }

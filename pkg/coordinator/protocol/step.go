@@ -192,7 +192,7 @@ func Revisit(s *record.Step, gen int) {
 	s.Outcome, s.Reason, s.Missing, s.Output = "", "", "", record.Value{}
 	s.Reasons, s.Approval, s.Approved, s.DecidedBy = nil, "", false, ""
 	s.LastNonce, s.LastVerdict, s.Ended = "", nil, time.Time{}
-	s.Calls = nil
+	s.Calls, s.Heard = nil, nil
 }
 
 // Beat is the new end of a lease after a heartbeat: lease from now, but never past the attempt's limit.
