@@ -12,12 +12,15 @@ import (
 	"testing"
 
 	"github.com/outerloop-dev/outerloop/cmd/outerloop/cli"
+	"github.com/outerloop-dev/outerloop/pkg/project"
 )
 
 // bundle is the program in a copy of the project of its own.
 type bundle struct {
 	t   *testing.T
 	dir string
+	// crew makes the agents instead of the program; nil: the program does.
+	crew func(*project.Project, string) ([]cli.Worker, error)
 }
 
 type answer struct {
@@ -60,7 +63,11 @@ func setup(t *testing.T) *bundle {
 func (b *bundle) want(code int, args ...string) answer {
 	b.t.Helper()
 	var out, errOut bytes.Buffer
-	got := cli.Run(context.Background(), program(), cli.Streams{Out: &out, Err: &errOut, Dir: b.dir}, args...)
+	cfg := program()
+	if b.crew != nil {
+		cfg.Crew = b.crew
+	}
+	got := cli.Run(context.Background(), cfg, cli.Streams{Out: &out, Err: &errOut, Dir: b.dir}, args...)
 	if got != code {
 		b.t.Fatalf("outerloop %s: exit %d, want %d\n%s%s", strings.Join(args, " "), got, code, out.String(), errOut.String())
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/outerloop-dev/outerloop/functions/workers/books"
 	brandchecker "github.com/outerloop-dev/outerloop/functions/workers/brand-checker"
 	brandrules "github.com/outerloop-dev/outerloop/functions/workers/brand-rules"
+	"github.com/outerloop-dev/outerloop/functions/workers/callback"
 	campaignwriter "github.com/outerloop-dev/outerloop/functions/workers/campaign-writer"
 	claimchecker "github.com/outerloop-dev/outerloop/functions/workers/claim-checker"
 	crmscan "github.com/outerloop-dev/outerloop/functions/workers/crm-scan"
@@ -38,9 +39,11 @@ import (
 	purchaseorders "github.com/outerloop-dev/outerloop/functions/workers/purchase-orders"
 	quarterrecords "github.com/outerloop-dev/outerloop/functions/workers/quarter-records"
 	quotepicker "github.com/outerloop-dev/outerloop/functions/workers/quote-picker"
+	"github.com/outerloop-dev/outerloop/functions/workers/refund"
 	reportwriter "github.com/outerloop-dev/outerloop/functions/workers/report-writer"
 	researchplanner "github.com/outerloop-dev/outerloop/functions/workers/research-planner"
 	salesdashboard "github.com/outerloop-dev/outerloop/functions/workers/sales-dashboard"
+	shoporder "github.com/outerloop-dev/outerloop/functions/workers/shop-order"
 	sourcefinder "github.com/outerloop-dev/outerloop/functions/workers/source-finder"
 	sourcesearch "github.com/outerloop-dev/outerloop/functions/workers/source-search"
 	stocklevel "github.com/outerloop-dev/outerloop/functions/workers/stock-level"
@@ -76,6 +79,7 @@ func program() cli.Config {
 			papersearch.Worker, paperfetch.Worker, summariser.Worker, digestwriter.Worker,
 			brandrules.Worker, approvedsources.Worker, voiceexport.Worker, sourcefinder.Worker, customerlanguage.Worker, strategist.Worker, campaignwriter.Worker, brandchecker.Worker, assetstore.Worker,
 			quarterrecords.Worker, topicsummary.Worker, trendanalyst.Worker, reportwriter.Worker, figurechecker.Worker, documentstore.Worker,
+			shoporder.Worker, refund.Worker, callback.Worker,
 		},
 		Crew: agents,
 		Pages: []cli.Page{

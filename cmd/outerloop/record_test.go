@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"flag"
@@ -25,12 +24,13 @@ var recording = flag.Bool("record", false, "write the scripts of samples/recorde
 // author answers in a model's place while a script is recorded.
 type author func(asked data) llm.Answer
 
-// authors by the script that they write, with the command that asks for all of it.
+// authors by the script that they write, with what asks for all of it.
 var authors = map[string]struct {
 	author author
-	run    []string
+	play   func(b *bundle)
 }{
-	"market-research": {researcher, []string{"run", "market-research", "--input", "samples/market-research/brief.json", "--as-of", "2026-11-30"}},
+	"market-research": {researcher, func(b *bundle) { b.want(0, marketResearch...) }},
+	"support-agent":   {supporter, func(b *bundle) { b.conversations() }},
 }
 
 // TestScripts records the scripts with -record; without, it holds that they can
@@ -42,7 +42,7 @@ func TestScripts(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join("../../samples/recorded", name+".json")
 			if *recording {
-				record(t, name, a.author, file, a.run)
+				record(t, name, a.author, file, a.play)
 			}
 			raw, err := os.ReadFile(file)
 			if err != nil {
@@ -55,7 +55,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-func record(t *testing.T, name string, write author, file string, args []string) {
+func record(t *testing.T, name string, write author, file string, play func(*bundle)) {
 	t.Helper()
 	r := scripted.Record(name, scripted.Func(func(_ context.Context, req llm.Request) (llm.Answer, error) {
 		answer := write(read(t, req))
@@ -63,12 +63,10 @@ func record(t *testing.T, name string, write author, file string, args []string)
 		return answer, nil
 	}))
 	b := setup(t)
-	cfg := program()
-	cfg.Crew = func(p *project.Project, _ string) ([]cli.Worker, error) {
+	b.crew = func(p *project.Project, _ string) ([]cli.Worker, error) {
 		return crew.Of(p, catalog.With{Instead: r}, agent.Options{})
 	}
-	var out bytes.Buffer
-	cli.Run(t.Context(), cfg, cli.Streams{Out: &out, Err: &out, Dir: b.dir}, args...)
+	play(b)
 	raw, err := r.Script().Encode()
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +74,6 @@ func record(t *testing.T, name string, write author, file string, args []string)
 	if err := os.WriteFile(file, raw, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	t.Log(out.String())
 }
 
 // data is what a request brings, by the name of its block.

@@ -55,13 +55,14 @@ func researcher(asked data) llm.Answer {
 	return answer
 }
 
+var marketResearch = []string{"run", "market-research", "--input", "samples/market-research/brief.json", "--as-of", "2026-11-30"}
+
 // S2: all subtopics at the same time; a failed researcher is asked once more
 // for less, a refusal is final; the report names what is missing, and why.
 func TestMarketResearch(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	run := []string{"run", "market-research", "--input", "samples/market-research/brief.json", "--as-of", "2026-11-30"}
-	b.want(0, run...).has(t, "completed", "research-latest.html")
+	b.want(0, marketResearch...).has(t, "completed", "research-latest.html")
 	show := object(t, b.want(0, "show", b.newest(), "-o", "json").out)
 	output := show["output"].(document)
 	report := output["report"].(document)
@@ -86,6 +87,6 @@ func TestMarketResearch(t *testing.T) {
 			t.Errorf("%q is missing in %s", why, gaps)
 		}
 	}
-	b.want(0, run...).has(t, "duplicate of")
+	b.want(0, marketResearch...).has(t, "duplicate of")
 	b.want(cli.ExitUsage, "run", "market-research", "--input", "samples/market-research/library/clippings.jsonl")
 }
