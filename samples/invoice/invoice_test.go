@@ -185,6 +185,28 @@ func TestMonthEnd(t *testing.T) {
 	}
 }
 
+// An uploaded invoice comes as an event (R11); told again, or uploaded by
+// somebody else, it is still one run, one release and one posting (R38).
+func TestUpload(t *testing.T) {
+	t.Parallel()
+	doc := inbox(t)[0]
+	w := world(t, doc.Received)
+	w.Start("month-end", map[string]bool{"open": true})
+	for _, by := range []string{doc.SentBy, doc.SentBy, "lead@acme.example"} {
+		w.Publish("invoice.uploaded", map[string]string{
+			"supplier": doc.Supplier, "number": doc.Number, "file": w.File("samples/invoice/" + doc.File), "by": by,
+		})
+		w.For(time.Minute)
+	}
+	runs := w.Runs("invoice")
+	if run := runs[doc.Supplier+"/"+doc.Number]; len(runs) != 1 || run.Status != outerloop.StatusCompleted {
+		t.Errorf("%+v", runs)
+	}
+	if n := len(w.Made(ledger.Connection)); n != 2 {
+		t.Errorf("the ledger has %d entries", n)
+	}
+}
+
 // day is a world into which the whole inbox has come.
 type day struct {
 	*sampletest.World
