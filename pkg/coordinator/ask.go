@@ -18,6 +18,8 @@ import (
 // ask lets a person of the row's group give the step's output (R51). The
 // request is an approval whose content is the step's input: it is approved with
 // an edit, which is the output. The state's token waits with it.
+//
+//nolint:unparam // the shape of every operation
 func (c *Coordinator) ask(ctx context.Context, op operation) (gate.Verdict, error) {
 	out, err := deciding(ctx, c, "asking about "+op.Step, func(ctx context.Context) (ruling, error) {
 		d, err := c.receive(ctx, op.delivery())

@@ -112,7 +112,7 @@ func (q *call) checkEvidence(step *record.Step, req gate.SettleRequest) error {
 		return &fault{class: outerloop.ClassInvalidOutput, cause: "no evidence is given, the charter requires it"}
 	}
 	for _, e := range step.Evidence {
-		if !q.hasSource(step, req, e.Source) {
+		if !q.hasSource(step, e.Source) {
 			return &fault{class: outerloop.ClassInvalidOutput, cause: fmt.Sprintf(
 				"claim %q names the source %q, which this step does not have: it must be input.FIELD, facts.NAME, steps.NAME, event or action:ENTRY", e.Claim, e.Source)}
 		}
@@ -120,7 +120,7 @@ func (q *call) checkEvidence(step *record.Step, req gate.SettleRequest) error {
 	return nil
 }
 
-func (q *call) hasSource(step *record.Step, req gate.SettleRequest, source string) bool {
+func (q *call) hasSource(step *record.Step, source string) bool {
 	head, rest, _ := strings.Cut(source, ".")
 	switch {
 	case head == "input":

@@ -15,6 +15,8 @@ import (
 // await registers a wait for an event with the state's token (R9). An event
 // that came before, but not before the time that the run is about, counts: it
 // is looked for after the registration is written, so that none falls between.
+//
+//nolint:unparam // the shape of every operation
 func (c *Coordinator) await(ctx context.Context, op operation) (gate.Verdict, error) {
 	var waiter *record.Waiter
 	out, err := deciding(ctx, c, "waiting in "+op.Step, func(ctx context.Context) (ruling, error) {

@@ -25,6 +25,8 @@ type parenting struct {
 // parent's run, the step's place and its number, so that asking twice is one
 // child; its input, its share of the parent's money and the state's token are
 // written with it. The child's end completes the token.
+//
+//nolint:unparam // the shape of every operation
 func (c *Coordinator) startChild(ctx context.Context, op operation) (gate.Verdict, error) {
 	out, err := deciding(ctx, c, "starting the sub-loop of "+op.Step, func(ctx context.Context) (parenting, error) {
 		d, err := c.receive(ctx, op.delivery())

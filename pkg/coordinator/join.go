@@ -107,6 +107,7 @@ func (v *view) chosenCase(ctx context.Context, n *loop.Node, items []int, head *
 	}
 	number, err := strconv.Atoi(*head.Block.Label)
 	if err != nil || number < 1 || number > len(n.Cases) {
+		//nolint:nilerr // no case was chosen, since the block was not needed
 		return result{settled: true, outcome: outerloop.OutcomeNotNeeded, missing: head.Missing, reason: head.Reason}, nil
 	}
 	out, err := v.bodyResult(ctx, n.Cases[number-1], items)

@@ -26,8 +26,6 @@ type prepared struct {
 	reasons []string
 	// entry, key and resource are of the step's action.
 	entry, key, resource string
-	// pruned is how many bytes of others' outputs the step was not given.
-	pruned int
 }
 
 // fault is a failure found by the gate itself.

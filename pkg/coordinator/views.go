@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/outerloop-dev/outerloop"
+	"github.com/outerloop-dev/outerloop/pkg/gate"
 )
 
 // RunView is a run as people and scripts see it. Times are UTC; what has not
@@ -26,6 +27,12 @@ type RunView struct {
 	Output json.RawMessage `json:"output,omitempty"`
 	// Waiting lists what stands still for a person.
 	Waiting []WaitView `json:"waiting"`
+	// Spent and Left are money in the budget's currency; what attempts under
+	// way have reserved is in neither.
+	Spent float64 `json:"spent,omitempty"`
+	Left  float64 `json:"left,omitempty"`
+	// Parent is the run whose step this one does; empty: it is nobody's sub-loop.
+	Parent string `json:"parent,omitempty"`
 }
 
 // ShowView is a run with its steps.
@@ -45,6 +52,10 @@ type StepView struct {
 	EndedAt   *time.Time          `json:"ended_at"`
 	Outcome   outerloop.Outcome   `json:"outcome"`
 	Reason    string              `json:"reason"`
+	// Cost is what its attempts cost so far, in the budget's currency; of a
+	// sub-loop its run's. Tokens are the last attempt's.
+	Cost   float64     `json:"cost,omitempty"`
+	Tokens gate.Tokens `json:"tokens,omitzero"`
 }
 
 // WaitView is one thing that waits for a person: an approval or a question.
@@ -147,11 +158,11 @@ type RunsQuery struct {
 	Limit int
 }
 
-// ApprovalsQuery and ExceptionsQuery select by run; empty: all runs.
-type (
-	ApprovalsQuery  struct{ Run string }
-	ExceptionsQuery struct{ Run string }
-)
+// ApprovalsQuery selects approvals by run; empty: of all runs.
+type ApprovalsQuery struct{ Run string }
+
+// ExceptionsQuery selects exceptions by run; empty: of all runs.
+type ExceptionsQuery struct{ Run string }
 
 // ActionsQuery selects entries of the action log.
 type ActionsQuery struct {

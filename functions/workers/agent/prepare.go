@@ -159,7 +159,7 @@ func read(ctx context.Context, t Task, property string, limit int) (string, erro
 	if err != nil {
 		return "", err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	if file.Size() > int64(limit) {
 		return "", worker.MissingInput("file %q has %d bytes, a context may have %d", property, file.Size(), limit)
 	}

@@ -66,7 +66,7 @@ func read(ctx context.Context, t worker.Task[Input]) (crm.Row, error) {
 	if err != nil {
 		return crm.Row{}, err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	row, err := crm.At(file, file.Size(), t.Input.Row.Source)
 	var unusable *crm.FileError
 	var damaged *crm.RowError

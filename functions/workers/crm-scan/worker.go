@@ -93,7 +93,7 @@ func scan(ctx context.Context, t worker.Task[Input]) (worker.Result[Output], err
 	if err != nil {
 		return res, err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	if err := s.scan(ctx, file); err != nil {
 		var unusable *crm.FileError
 		if errors.As(err, &unusable) {

@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"bytes"
-	"encoding/json"
 	"time"
 
 	"github.com/outerloop-dev/outerloop/pkg/charter"
@@ -118,7 +117,7 @@ func Report(a *record.Action, owner string, r gate.ActionReport) ReportRow {
 
 // Reported makes a the record after a report that may be written.
 func Reported(a *record.Action, r gate.ActionReport, now time.Time) {
-	a.State, a.Result, a.Reason, a.Ended, a.Asked = record.ActionState(r.Outcome), json.RawMessage(r.Result), r.Reason, now, ""
+	a.State, a.Result, a.Reason, a.Ended, a.Asked = record.ActionState(r.Outcome), r.Result, r.Reason, now, ""
 }
 
 // Passable tells whether a failure rule may pass over the action: its outcome is known.

@@ -166,7 +166,7 @@ func TestExit(t *testing.T) {
 		s := lambdaworker.New(echo(func(context.Context) error { <-release; return nil }), lambdaworker.Config{
 			Gate: g, Exit: func(c int) { code = c },
 		})
-		serve(lambdaContext(t, time.Minute), t, s, direct)
+		_, _ = serve(lambdaContext(t, time.Minute), t, s, direct)
 		if code != 1 || len(g.Settled) != 1 || g.Settled[0].Failure.Class != outerloop.ClassTimeout {
 			t.Errorf("exit code %d, settled %+v", code, g.Settled)
 		}
