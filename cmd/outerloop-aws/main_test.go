@@ -68,7 +68,7 @@ func TestThereAndBack(t *testing.T) {
 	if text := command(t, exitDone, append([]string{"import", first}, flags...)...); !strings.Contains(text, "imported before") {
 		t.Error(text)
 	}
-	if text := command(t, exitDone, append([]string{"export", second}, flags...)...); !strings.Contains(text, "1 runs (1 open), 1 actions") {
+	if text := command(t, exitDone, append([]string{"export", second}, flags...)...); !strings.Contains(text, "runs 1 (open 1), actions 1") {
 		t.Error(text)
 	}
 	if a, b := itemsOf(t, first), itemsOf(t, second); a != b {
@@ -77,7 +77,7 @@ func TestThereAndBack(t *testing.T) {
 	if text := command(t, exitFailed, append([]string{"import", first}, flags...)...); !strings.Contains(text, "was moved") {
 		t.Error(text)
 	}
-	if text := command(t, exitDone, append([]string{"take-back"}, flags...)...); !strings.Contains(text, "1 runs go on") {
+	if text := command(t, exitDone, append([]string{"take-back"}, flags...)...); !strings.Contains(text, "go on there again 1") {
 		t.Error(text)
 	}
 	command(t, exitDone, append([]string{"export", third}, flags...)...)

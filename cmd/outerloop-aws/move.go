@@ -79,9 +79,9 @@ func exportTo(ctx context.Context, d deployment, args []string, out io.Writer) e
 	if err := os.Rename(part, args[0]); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%s: %d runs (%d open), %d actions, %d waiting for a person\n", args[0], counts.Runs, counts.Open, counts.Actions, counts.Waiting)
+	fmt.Fprintf(out, "%s: runs %d (open %d), actions %d, waiting for a person %d\n", args[0], counts.Runs, counts.Open, counts.Actions, counts.Waiting)
 	if counts.Executing > 0 {
-		fmt.Fprintf(out, "%d actions were executing; exporting again in a minute under another name may know what became of them\n", counts.Executing)
+		fmt.Fprintf(out, "executing %d: exporting again in a minute under another name may know what became of them\n", counts.Executing)
 	}
 	return nil
 }
@@ -105,7 +105,7 @@ func importFrom(ctx context.Context, d deployment, args []string, out io.Writer)
 		return nil
 	}
 	c := got.Counts
-	fmt.Fprintf(out, "%d runs, %d actions, %d waiting for a person\n", c.Runs, c.Actions, c.Waiting)
+	fmt.Fprintf(out, "runs %d, actions %d, waiting for a person %d\n", c.Runs, c.Actions, c.Waiting)
 	for _, run := range got.Open {
 		fmt.Fprintf(out, "  %s goes on there\n", run)
 	}
@@ -121,6 +121,6 @@ func takeBack(ctx context.Context, d deployment, _ []string, out io.Writer) erro
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "taken back: %d runs go on there again\n", len(open))
+	fmt.Fprintf(out, "taken back: runs that go on there again %d\n", len(open))
 	return nil
 }
