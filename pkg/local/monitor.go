@@ -85,7 +85,7 @@ func (e *Engine) Look(ctx context.Context, loopName string, trigger int) error {
 		if trigger < 0 || trigger >= len(l.Definition.Triggers) || l.Definition.Triggers[trigger].Probe == nil {
 			return fmt.Errorf("trigger %d of %s: %w", trigger, loopName, coordinator.ErrNotPossible)
 		}
-		seen := coordinator.Observation{Loop: loopName, Trigger: trigger, At: e.cfg.Clock.Now()}
+		seen := coordinator.Observation{Loop: loopName, Trigger: trigger, At: e.cfg.Clock.Now().Truncate(time.Second)} // people read it in subjects
 		var failed error
 		if seen.Output, failed = e.probe(ctx, l.Definition, l.Definition.Triggers[trigger].Probe); failed != nil {
 			return errors.Join(failed, e.coord.Unseen(ctx, seen))
