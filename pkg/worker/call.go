@@ -26,8 +26,19 @@ func (t Task[In]) Call(ctx context.Context, worker string, input json.RawMessage
 // CanCall tells whether this runtime makes tool calls.
 func (t Task[In]) CanCall() bool { return t.attempt.inv.Env.Run != nil }
 
+// callerOf is the gate's side of tool calls, if it has one.
+func callerOf(g gate.Gate) (gate.Caller, bool) {
+	if p, ok := g.(inProcess); ok {
+		if _, ok := p.gate.(gate.Caller); !ok {
+			return nil, false
+		}
+	}
+	caller, ok := g.(gate.Caller)
+	return caller, ok
+}
+
 func (a *attempt) callWorker(ctx context.Context, worker string, input json.RawMessage) (gate.CallAnswer, error) {
-	caller, ok := a.inv.Gate.(gate.Caller)
+	caller, ok := callerOf(a.inv.Gate)
 	if !ok || a.inv.Env.Run == nil {
 		return gate.CallAnswer{}, Fatal("calling %s: %w", worker, errNoCalls)
 	}
@@ -38,8 +49,6 @@ func (a *attempt) callWorker(ctx context.Context, worker string, input json.RawM
 		req := gate.CallRequest{Call: a.next(), Worker: worker, Input: input}
 		answer, err := ask(ctx, a, func(ctx context.Context) (gate.CallAnswer, error) { return caller.Call(ctx, req) })
 		switch {
-		case errors.Is(err, errNoCalls):
-			return answer, Fatal("calling %s: %w", worker, err)
 		case err != nil:
 			return answer, Transient("calling %s: %w", worker, err)
 		case answer.Outcome == gate.CallStopped:
