@@ -13,7 +13,8 @@
 //
 // Carried are runs with steps, visits and late results, the action log,
 // quotas, approvals, exceptions, facts, events, definitions, the days' figures,
-// the loops' slots, what schedules have fired, and the blobs that any of these
-// refers to. Left behind is what belongs to an engine or a moment: executions,
-// messages, machines, task tokens, leases, rate slots.
+// budgets and slots of loops, what schedules have fired and monitors have seen,
+// and the blobs that any of these refers to. Left behind is what belongs to an
+// engine or a moment: executions, messages, machines, task tokens, leases, rate
+// slots, circuit breakers.
 package transfer

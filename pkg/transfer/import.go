@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/outerloop-dev/outerloop"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator/record"
 	"github.com/outerloop-dev/outerloop/pkg/store"
 )
@@ -164,6 +163,9 @@ func (m *importing) key() store.Key {
 	return store.Key{Part: importKind + "#" + m.found.header.ID, Sort: importKind}
 }
 
+// mark is the number that says that an item was put together with this file's.
+func (m *importing) mark() string { return "moved." + record.ShortID(m.found.header.ID) }
+
 func (m *importing) next(ctx context.Context, phase string) error {
 	m.progress = progress{Phase: phase, SHA256: m.found.sum, At: m.Now().UTC()}
 	body, err := json.Marshal(m.progress)
@@ -203,7 +205,7 @@ func (m *importing) conflicts(ctx context.Context) error {
 			if have[i] == nil {
 				continue
 			}
-			if _, err := merge(item, *have[i]); errors.Is(err, ErrConflict) {
+			if _, err := merge(m.mark(), item, *have[i]); errors.Is(err, ErrConflict) {
 				met[name(item.Key)] = true
 			} else if err != nil {
 				return err
@@ -259,7 +261,7 @@ func (m *importing) put(ctx context.Context, item store.Item) error {
 			op = store.Create(item)
 			continue
 		}
-		merged, err := merge(item, *stands.Current)
+		merged, err := merge(m.mark(), item, *stands.Current)
 		if errors.Is(err, ErrConflict) {
 			return &ConflictError{Names: []string{name(item.Key)}}
 		}
@@ -310,7 +312,6 @@ func (m *importing) runs(ctx context.Context) ([]string, error) {
 func (m *importing) run(ctx context.Context, run *record.Run, item store.Item) error {
 	mark := "export " + m.found.header.ID
 	if moves(run) {
-		run.Status = begun(run.Status)
 		run.Note(record.Entry{At: m.Now().UTC(), Kind: "moved", Outcome: string(run.Status), Rule: mark})
 		item = run.Put().Item
 	}
@@ -324,18 +325,10 @@ func (m *importing) run(ctx context.Context, run *record.Run, item store.Item) e
 		return err
 	}
 	ours := slices.ContainsFunc(have.Log, func(e record.Entry) bool { return e.Kind == "moved" && e.Rule == mark })
-	if _, err := merge(item, *stands.Current); ours || err == nil {
+	if _, err := merge(m.mark(), item, *stands.Current); ours || err == nil {
 		return nil
 	}
 	return &ConflictError{Names: []string{name(item.Key)}}
-}
-
-// begun: whether the first execution of a new run ever began does not matter here.
-func begun(s outerloop.Status) outerloop.Status {
-	if s == outerloop.StatusNew {
-		return outerloop.StatusInProgress
-	}
-	return s
 }
 
 // atOnce is how many writes are under way at a time.

@@ -17,6 +17,7 @@ const (
 	kindException = "EXC"
 	kindLoop      = record.LoopsPart
 	kindQuota     = "QUOTA"
+	kindPurse     = "PURSE"
 	kindFact      = "FACT"
 	kindEvent     = "EVENT"
 	kindTold      = "TOLD"
@@ -24,17 +25,20 @@ const (
 	kindDay       = "DAY"
 	kindDef       = "DEF"
 	kindSchedule  = "SCHEDULE"
+	kindPurse     = "PURSE"
+	kindMonitor   = "MONITOR"
 )
 
 // carried are the kinds that a file holds.
 var carried = map[string]bool{
-	kindRun: true, kindAction: true, kindApproval: true, kindException: true, kindLoop: true, kindQuota: true,
+	kindRun: true, kindAction: true, kindApproval: true, kindException: true, kindLoop: true, kindQuota: true, kindPurse: true,
 	kindFact: true, kindEvent: true, kindTold: true, kindWaiter: true, kindDay: true, kindDef: true, kindSchedule: true,
+	kindPurse: true, kindMonitor: true,
 }
 
 // left are the kinds that belong to an engine, a moment or a store.
 var left = map[string]bool{
-	"LEASE": true, "RATE": true, "EXEC": true, "QUEUE": true, "MACHINE": true, sealPart: true, importKind: true,
+	"LEASE": true, "RATE": true, "BREAKER": true, "BREAKER": true, "EXEC": true, "QUEUE": true, "MACHINE": true, sealPart: true, importKind: true,
 }
 
 func kindOf(part string) string {
@@ -133,6 +137,10 @@ func name(key store.Key) string {
 		return "event " + id + " " + key.Sort
 	case kindWaiter:
 		return "wait for event " + id + " of " + key.Sort
+	case kindPurse:
+		return "budget " + id
+	case kindMonitor:
+		return "monitor " + key.Sort + " of " + id
 	case kindDay:
 		return "figures of " + id + " for " + key.Sort
 	case kindDef:

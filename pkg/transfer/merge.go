@@ -12,8 +12,9 @@ import (
 )
 
 // merge decides what stands where an item of the file meets one of the
-// destination: nil, what stands there already; else its replacement. Errors: ErrConflict.
-func merge(item, have store.Item) (*store.Item, error) {
+// destination: nil, what stands there already; else its replacement. mark names
+// the import where putting together twice would count twice. Errors: ErrConflict.
+func merge(mark string, item, have store.Item) (*store.Item, error) {
 	item = released(item)
 	if same(item, have) {
 		return nil, nil
@@ -23,6 +24,8 @@ func merge(item, have store.Item) (*store.Item, error) {
 		return mergeLoop(item, have)
 	case kindQuota:
 		return mergeQuota(item, have)
+	case kindPurse:
+		return mergePurse(mark, item, have), nil
 	case kindSchedule:
 		return nil, nil // what has fired here is fired
 	case kindDef:
@@ -35,7 +38,20 @@ func same(a, b store.Item) bool {
 	return bytes.Equal(a.Body, b.Body) && maps.Equal(a.Numbers, b.Numbers)
 }
 
-// mergeLoop keeps the slot of whichever side has a run in it.
+// mergePurse takes what was drawn on the other side out of the destination's
+// purse, once. A run gives back to it what it does not spend.
+func mergePurse(mark string, item, have store.Item) *store.Item {
+	if have.Numbers[mark] != 0 {
+		return nil
+	}
+	numbers := maps.Clone(have.Numbers)
+	numbers[record.PurseLeft] -= item.Numbers[record.PurseLimit] - item.Numbers[record.PurseLeft]
+	numbers[mark] = 1
+	have.Numbers = numbers
+	return &have
+}
+
+// mergeLoop keeps the slots of whichever side has runs in them.
 func mergeLoop(item, have store.Item) (*store.Item, error) {
 	theirs, err := record.DecodeLoop(&item)
 	if err != nil {
@@ -46,12 +62,12 @@ func mergeLoop(item, have store.Item) (*store.Item, error) {
 		return nil, err
 	}
 	switch {
-	case ours.Run == theirs.Run || theirs.Run == "":
+	case slices.Equal(ours.Holders(), theirs.Holders()) || theirs.Run == "":
 		return nil, nil
 	case ours.Run != "":
 		return nil, ErrConflict
 	}
-	ours.Run = theirs.Run
+	ours.Hold(theirs.Holders())
 	merged := ours.Put().Item
 	return &merged, nil
 }

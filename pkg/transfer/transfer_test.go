@@ -64,6 +64,9 @@ func filled(t testing.TB) *memstore.Store {
 		(&record.Loop{Name: "l", Run: "l-1"}).Put(),
 		(&record.Quota{ID: "q", Uses: []record.Use{{Entry: "a:send", Ms: 5}}}).Put(),
 		(&record.Fact{Name: "f", Value: record.Value{Ref: blob("a fact")}}).Put(),
+		record.NewPurse("month/p/2026-11", 100, 30, noon),
+		store.Create(store.Item{Key: store.Key{Part: "MONITOR#l", Sort: "1"}, Body: []byte(`{"loop":"l"}`)}),
+		store.Create(store.Item{Key: store.Key{Part: "BREAKER#w", Sort: "BREAKER"}, Body: []byte(`{"worker":"w"}`)}),
 		(&record.Lease{Resource: "r", Fence: 9}).Put(), (&record.Rate{Name: "c"}).Put(),
 		store.Create(store.Item{Key: store.Key{Part: "DAY#l", Sort: "2026-11-30#v1"}, Numbers: map[string]int64{"runs": 1}}),
 		store.Create(store.Item{Key: store.Key{Part: "TOLD#paid", Sort: "e1"}, Body: []byte(`{ "spaced": 1 }`), Expires: 4_000_000_000}),
@@ -144,14 +147,14 @@ func TestContentArrives(t *testing.T) {
 	if err != nil || len(got.Open) != 1 || got.Open[0] != "l-1" {
 		t.Fatalf("imported %+v, %v", got, err)
 	}
-	if want := (transfer.Counts{Items: 19, Blobs: 5, Runs: 2, Open: 1, Waiting: 2, Actions: 1, Executing: 1}); got.Counts != want {
+	if want := (transfer.Counts{Items: 21, Blobs: 5, Runs: 2, Open: 1, Waiting: 2, Actions: 1, Executing: 1}); got.Counts != want {
 		t.Errorf("counts are %+v, want %+v", got.Counts, want)
 	}
 	want, have := map[string]string{}, all(t, to)
 	for key, text := range before {
 		kind, _, _ := strings.Cut(strings.Split(key, "/")[0], "#")
 		switch kind {
-		case "LEASE", "RATE", "EXEC", "QUEUE", "MACHINE":
+		case "LEASE", "RATE", "BREAKER", "EXEC", "QUEUE", "MACHINE":
 			continue
 		}
 		want[key] = strings.NewReplacer(`"token":"secret token",`, "", `,"token":"secret token"`, "").Replace(text)
@@ -233,7 +236,7 @@ func TestConflicts(t *testing.T) {
 	file := export(t, filled(t))
 	to := memstore.New()
 	bundle, _ := json.Marshal(map[string]string{"loop": "l", "bundle": store.BlobRef([]byte("bundle")), "machine": "there"})
-	put(t, to, (&record.Loop{Name: "l"}).Put(), (&record.Quota{ID: "q", Uses: []record.Use{{Entry: "b:send", Ms: 9}}}).Put(),
+	put(t, to, record.NewPurse("month/p/2026-11", 100, 50, noon), (&record.Loop{Name: "l"}).Put(), (&record.Quota{ID: "q", Uses: []record.Use{{Entry: "b:send", Ms: 9}}}).Put(),
 		store.Create(store.Item{Key: store.Key{Part: "DEF#d", Sort: "DEF"}, Body: bundle}),
 		store.Create(store.Item{Key: store.Key{Part: "SCHEDULE", Sort: "l/rate"}, Body: []byte(`{"last":"2026-12-01T12:00:00Z"}`)}))
 	met := memstore.New()
@@ -253,7 +256,7 @@ func TestConflicts(t *testing.T) {
 	have := all(t, to)
 	for key, text := range map[string]string{
 		"LOOPS/l": `"run":"l-1"`, "QUOTA#q/QUOTA": `[{"entry":"a:send","at":5},{"entry":"b:send","at":9}]`,
-		"DEF#d/DEF": `"machine":"there"`, "SCHEDULE/l/rate": "2026-12-01",
+		"PURSE#month/p/2026-11/PURSE": "left:20 limit:100", "DEF#d/DEF": `"machine":"there"`, "SCHEDULE/l/rate": "2026-12-01",
 	} {
 		if !strings.Contains(have[key], text) {
 			t.Errorf("%s is %s", key, have[key])
