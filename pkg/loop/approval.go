@@ -11,7 +11,6 @@ import (
 
 // approval finds how people are asked, and whether every reason to ask can ask.
 func (c *checker) approval(n *Node, after extras) {
-	c.toolApprovals(n)
 	names := after
 	if n.Action != nil {
 		names = nil
@@ -41,18 +40,6 @@ func (c *checker) approval(n *Node, after extras) {
 	}
 	n.Approval = rule
 	c.completeApproval(n, a, why)
-}
-
-// toolApprovals checks that the tools of an agent can ask people: by
-// defaults.approval, since no step of their own says how.
-func (c *checker) toolApprovals(n *Node) {
-	a := c.loop.Defaults.Approval
-	if a != nil && a.Within > 0 && len(a.Approvers) > 0 && a.Expired != "" && a.Rejected != "" {
-		return
-	}
-	if tool := c.askingTool(n); tool != "" {
-		c.fault(n.Step.Source.Get("worker"), "E216", "%s calls %s as a tool, which may ask a person. Say in defaults.approval who approves, within what time, and what happens then.", n.Step.Worker, tool)
-	}
 }
 
 // askingTool is the first tool of an agent's step that may ask a person; empty: none.
