@@ -17,7 +17,6 @@ const (
 	kindException = "EXC"
 	kindLoop      = record.LoopsPart
 	kindQuota     = "QUOTA"
-	kindPurse     = "PURSE"
 	kindFact      = "FACT"
 	kindEvent     = "EVENT"
 	kindTold      = "TOLD"
@@ -31,14 +30,14 @@ const (
 
 // carried are the kinds that a file holds.
 var carried = map[string]bool{
-	kindRun: true, kindAction: true, kindApproval: true, kindException: true, kindLoop: true, kindQuota: true, kindPurse: true,
+	kindRun: true, kindAction: true, kindApproval: true, kindException: true, kindLoop: true, kindQuota: true,
 	kindFact: true, kindEvent: true, kindTold: true, kindWaiter: true, kindDay: true, kindDef: true, kindSchedule: true,
 	kindPurse: true, kindMonitor: true,
 }
 
 // left are the kinds that belong to an engine, a moment or a store.
 var left = map[string]bool{
-	"LEASE": true, "RATE": true, "BREAKER": true, "BREAKER": true, "EXEC": true, "QUEUE": true, "MACHINE": true, sealPart: true, importKind: true,
+	"LEASE": true, "RATE": true, "BREAKER": true, "EXEC": true, "QUEUE": true, "MACHINE": true, sealPart: true, importKind: true,
 }
 
 func kindOf(part string) string {
