@@ -163,6 +163,7 @@ func (q *call) crashed(ctx context.Context) (admission, error) {
 	if err := q.c.write(ctx, step.Put(), runOp); err != nil {
 		return admission{}, err
 	}
+	q.failedAttempt(ctx, q.before.Nonce, step.GaveUp.Cause)
 	return answered(verdict), nil
 }
 

@@ -41,6 +41,9 @@ func (q *call) prepareAndClaim(ctx context.Context, at protocol.Standing, req ga
 		return deref(out), err
 	}
 	limit := q.limit(at.Now, req.Limit)
+	if out, err := q.passBreaker(ctx, at.Now, limit); err != nil || out != nil {
+		return deref(out), err
+	}
 	if out, err := q.turn(ctx, at.Now, limit, len(p.raw)); err != nil || out != nil {
 		return deref(out), err
 	}
@@ -212,7 +215,7 @@ func (q *call) claim(ctx context.Context, at protocol.Standing, p *prepared, wit
 	protocol.Claim(step, at, at.Now.Add(q.c.cfg.Lease), with.limit)
 	step.Worker = q.worker.Charter.Worker
 	step.Entry, step.Resource, step.ResourceFence = p.entry, p.resource, with.resourceFence
-	step.Facts = p.versions
+	step.Facts, step.Doubted = p.versions, q.doubted
 	step.Input = record.Value{Hash: p.hash, Size: len(p.raw)}
 	step.Note(record.Entry{At: at.Now, Kind: "admitted", Worker: step.Worker, Input: p.hash})
 	if !wasRunning {
@@ -233,6 +236,9 @@ func (q *call) claim(ctx context.Context, at protocol.Standing, p *prepared, wit
 	}
 	if err := q.c.write(ctx, ops...); err != nil {
 		return admission{}, err
+	}
+	if wasRunning {
+		q.failedAttempt(ctx, q.before.Nonce, "its attempt died without an answer")
 	}
 	return q.grant(ctx, step, p)
 }

@@ -31,6 +31,8 @@ type call struct {
 	backup  bool
 	attempt string
 	fence   int64
+	// doubted: the worker's breaker has counted failures.
+	doubted bool
 	// before is the step's record as it was read.
 	before *record.Step
 }

@@ -32,6 +32,7 @@ func (g *workerGate) Settle(ctx context.Context, req gate.SettleRequest) (gate.S
 		if err == nil && done != nil && protocol.Owns(done, q.attempt, q.fence) {
 			q.releaseResource(ctx, done)
 			q.releaseTurns(ctx, usedTokens(req))
+			q.worked(ctx, done, req.Failure)
 		}
 		return answer, err
 	})

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/outerloop-dev/outerloop/pkg/coordinator"
 	"github.com/outerloop-dev/outerloop/pkg/local"
 	"github.com/outerloop-dev/outerloop/pkg/store/sqlitestore"
 	"github.com/outerloop-dev/outerloop/pkg/transfer"
@@ -25,11 +26,15 @@ func (a *app) examineState(ctx context.Context) []finding {
 	state := finding{ID: "state", OK: true, Detail: "no state file yet: " + a.here(file)}
 	var seal *transfer.Seal
 	var size sqlitestore.Size
+	var broken []coordinator.BreakerView
 	err := a.readingFile(ctx, func(r *local.Reader) (err error) {
 		if size, err = r.Store().Size(ctx); err != nil {
 			return err
 		}
 		if seal, err = transfer.Sealed(ctx, r.Store()); err != nil {
+			return err
+		}
+		if broken, err = r.Coordinator().Breakers(ctx); err != nil {
 			return err
 		}
 		state.Detail = fmt.Sprintf("%s: %s, whole", a.here(file), bytesText(size.File+size.Log))
@@ -48,7 +53,24 @@ func (a *app) examineState(ctx context.Context) []finding {
 			Remedy: "work where that file was imported, or: outerloop export --take-back",
 		})
 	}
+	list = append(list, examineBreakers(broken)...)
 	return append(list, a.examineOwner(), examineDirectory(filepath.Dir(file)), examineDisk(filepath.Dir(file), size.File))
+}
+
+// examineBreakers names the workers that are let alone since they failed again and again (R31).
+func examineBreakers(all []coordinator.BreakerView) []finding {
+	var list []finding
+	for _, b := range all {
+		if b.OpenedAt == nil {
+			continue
+		}
+		list = append(list, finding{
+			ID: "breaker " + b.Worker, Remedy: "put the worker right; the next attempt then closes its breaker by itself",
+			Detail: fmt.Sprintf("%s since %s, %d failures in a row, the last: %s; the next attempt from %s",
+				b.State, b.OpenedAt.Format("2006-01-02 15:04 MST"), b.Fails, b.Cause, b.Until.Format("15:04:05 MST")),
+		})
+	}
+	return list
 }
 
 func stateRemedy(err error) string {

@@ -61,6 +61,8 @@ type Step struct {
 
 	Attempts int   `json:"attempts"`
 	Tries    Tries `json:"tries,omitzero"`
+	// Doubted: its worker's breaker had counted failures when the attempt began.
+	Doubted bool `json:"doubted,omitempty"`
 	// Backup: the tries are the backup worker's.
 	Backup bool `json:"backup,omitempty"`
 	// GaveUp is the error that exhausted the tries of this generation.
