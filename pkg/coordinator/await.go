@@ -87,6 +87,10 @@ func (d *delivered) atDoor(ctx context.Context) (ruling, bool, error) {
 	if verdict, early := notDueVerdict(err); early {
 		return rules(verdict), true, nil
 	}
+	outcome := outerloop.OutcomeNotNeeded
+	if end := (*atDoor)(nil); errors.As(err, &end) {
+		outcome, reason, err = end.outcome, end.reason, nil
+	}
 	var short *joinError
 	if errors.As(err, &short) {
 		out, err := d.blockedBy(ctx, err)
@@ -100,7 +104,7 @@ func (d *delivered) atDoor(ctx context.Context) (ruling, bool, error) {
 	}
 	step := d.record(ctx)
 	step.Missing, step.Reason = missing, reason
-	verdict, err := d.conclude(ctx, step, ending{outcome: outerloop.OutcomeNotNeeded, rule: reason})
+	verdict, err := d.conclude(ctx, step, ending{outcome: outcome, rule: reason})
 	return rules(verdict), true, err
 }
 

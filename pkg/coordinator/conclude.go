@@ -63,6 +63,7 @@ func (q *delivered) conclude(ctx context.Context, step *record.Step, end ending)
 	if err := q.c.write(ctx, ops...); err != nil {
 		return gate.Verdict{}, fmt.Errorf("settling: %w", err)
 	}
+	q.seeWhetherEnough(ctx)
 	return verdict, nil
 }
 

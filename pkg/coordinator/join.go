@@ -48,6 +48,8 @@ type gathered struct {
 	missing   []any
 	parts     int
 	completed int
+	// open are parts that are not settled: only where enough others may do.
+	open int
 }
 
 func (g *gathered) first() string {
@@ -164,15 +166,28 @@ func (v *view) partResult(ctx context.Context, body *loop.Body, items []int) (pa
 func (v *view) gatherBranches(ctx context.Context, n *loop.Node, items []int) (result, *gathered, error) {
 	g := &gathered{}
 	outputs := map[string]any{}
+	if n.When != nil || len(n.Needs) > 0 {
+		missing, reason, err := v.unneeded(ctx, n, items)
+		if err != nil {
+			return result{}, nil, err
+		}
+		if reason != "" {
+			return result{settled: true, outcome: outerloop.OutcomeNotNeeded, missing: missing, reason: reason}, nil, nil
+		}
+	}
 	for _, branch := range n.Branches {
 		out, err := v.outcomeOf(ctx, branch, items)
 		if err != nil {
 			return result{}, nil, err
 		}
-		if !out.settled {
+		if !out.settled && n.Join.Enough == 0 {
 			return result{}, nil, fmt.Errorf("%s %w", branch.Path, errNotSettled)
 		}
 		g.parts++
+		if !out.settled {
+			g.open++
+			continue
+		}
 		if out.outcome.Missing() {
 			g.lose(branch.Name, part{result: out, lost: out.step, name: branch.Name})
 			continue
@@ -245,6 +260,11 @@ func (v *view) gatherItem(ctx context.Context, n *loop.Node, inner []int, group 
 		}
 	}
 	p, err := one.partResult(ctx, n.Body, inner)
+	if errors.Is(err, errNotSettled) && n.Join.Enough > 0 {
+		g.parts++
+		g.open++
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,11 @@ import (
 func (v *view) judge(ctx context.Context, n *loop.Node, items []int, g *gathered, value map[string]any) (result, error) {
 	at := address(n, items)
 	head := v.steps[at]
-	if g.completed < n.Join.Need.Of(g.parts) && (head == nil || !head.Accepted) {
+	enough := n.Join.Enough > 0 && g.completed >= n.Join.Enough
+	if !enough && g.open > 0 {
+		return result{}, fmt.Errorf("%s %w", n.Path, errNotSettled)
+	}
+	if !enough && g.completed < n.Join.Need.Of(g.parts) && (head == nil || !head.Accepted) {
 		failed := &joinError{node: n, at: at, name: v.name(ctx, n, items), completed: g.completed, parts: g.parts, first: g.first()}
 		if n.Join.Otherwise != loop.EndingSkip {
 			return result{}, failed
@@ -47,6 +51,11 @@ func (v *view) recordJoin(ctx context.Context, n *loop.Node, items []int, out re
 	}
 	step.Stored++
 	v.steps[at] = step
+	if g != nil && g.open > 0 {
+		if err := v.cancelRest(ctx, n, items); err != nil {
+			v.c.cfg.Log.Warn("what is not needed any more ends by itself", "block", step.Name, "err", err)
+		}
+	}
 	return v.of(n, items), nil
 }
 

@@ -13,6 +13,8 @@ const (
 	// tokenBytes is how few bytes a token may stand for when a cost is estimated from above.
 	tokenBytes = 3
 	million    = 1_000_000
+	// fixedText bounds in bytes what every request to a model says beside its data.
+	fixedText = 2000
 )
 
 // estimate is the most that an attempt of the worker may cost, in micro-units:
@@ -39,7 +41,8 @@ type modelUse struct{ calls, written, read int64 }
 func (q *call) mostUse(inputBytes int) modelUse {
 	agent := q.worker.Charter.Agent
 	use := modelUse{calls: int64(agent.MaxCalls) + 1, written: int64(agent.MaxTokens)}
-	use.read = int64(inputBytes+len(q.worker.Prompt)+len(q.worker.Document))/tokenBytes + (use.calls-1)*use.written
+	read := inputBytes + len(q.worker.Prompt) + len(q.worker.Document) + len(q.worker.Output.Raw()) + fixedText
+	use.read = int64(read)/tokenBytes + (use.calls-1)*use.written
 	return use
 }
 

@@ -52,6 +52,9 @@ func (q *delivered) due(ctx context.Context) (missing, reason string, err error)
 		}
 		return "", "", nil
 	}
+	if err := q.surplus(ctx, q.node, q.index); err != nil {
+		return "", "", err
+	}
 	for p := q.node.Parent; p != nil; p = p.Parent {
 		if p.Kind == loop.KindBranches && (p.When != nil || len(p.Needs) > 0) {
 			if missing, reason, err = q.unneeded(ctx, p, q.index); err != nil || reason != "" {

@@ -33,6 +33,10 @@ func (c *Coordinator) runView(ctx context.Context, r *record.Run) (RunView, erro
 		ID: r.ID, Loop: r.Loop, Version: r.Version, Status: statusOf(r), Subject: r.Subject, Reason: r.Reason,
 		Definition: r.Definition, StartedAt: momentOf(r.Started), EndedAt: momentOf(r.Ended), Deadline: momentOf(r.Deadline),
 		Counts: r.Counts, Waiting: []WaitView{},
+		Spent: float64(r.Numbers[record.RunSpent]) / micro, Left: float64(r.Numbers[record.RunLeft]) / micro,
+	}
+	if r.Parent != nil {
+		out.Parent = r.Parent.Run
 	}
 	if r.Cancelling {
 		out.Reason = "cancelling"
@@ -138,7 +142,7 @@ func (c *Coordinator) Show(ctx context.Context, id string) (ShowView, error) {
 func stepView(s *record.Step) StepView {
 	view := StepView{
 		Path: s.Name, Worker: s.Worker, Status: s.State, Attempts: s.Attempts, StartedAt: momentOf(s.Started),
-		EndedAt: momentOf(s.Ended), Outcome: s.Outcome, Reason: s.Reason,
+		EndedAt: momentOf(s.Ended), Outcome: s.Outcome, Reason: s.Reason, Cost: float64(s.Cost) / micro, Tokens: s.Tokens,
 	}
 	if view.Reason == "" {
 		view.Reason = s.Cause

@@ -1,0 +1,91 @@
+package coordinator_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/outerloop-dev/outerloop"
+	"github.com/outerloop-dev/outerloop/pkg/coordinator"
+	"github.com/outerloop-dev/outerloop/pkg/gate"
+)
+
+// A block with enough parts is complete; the rest is cancelled wherever it
+// stands: before its work, at a person, at an event (R4).
+func TestEnough(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, files(loopHead+`
+steps:
+  plan: {worker: lister, input: {n: 6}}
+  some:
+    each: plan.items
+    as: one
+    key: ${one.id}
+    max_items: 10
+    join: {need: 2, enough: 3, otherwise: halt}
+    steps:
+      work: {worker: writer, input: {text: "${one.id}"}, on_failure: {then: ask}}
+      more: {worker: backup, input: {text: "${work.text}"}}
+    output: {text: "${more.text}"}
+  sides:
+    branches:
+      fast: {worker: writer, input: {text: fast}}
+      asks: {worker: backup, input: {text: asks}, approval: {ask: "Right?"}}
+      waits: {wait: {event: session.closed, match: event.key == input.key, within: 20h}, on_failure: {then: skip}}
+    join: {need: 1, enough: 1, otherwise: halt}
+  end: {worker: board, after: [some, sides], input: {n: "${some.counts.completed}"}}
+output: {n: "${end.n}", items: "${some.counts.items}", missing: "${some.counts.missing}", fast: "${sides.fast.text}"}
+`, map[string]string{"outerloop.yaml": eventsProject}))
+	usual(w)
+	echo := w.work["writer"].do
+	slow := 0
+	w.work["writer"] = worker{do: func(t gate.Task) (any, *gate.Failure) {
+		if string(t.Input) == `{"text":"D-0"}` {
+			slow++
+			return nil, &gate.Failure{Class: outerloop.ClassFatal, Message: "a person must say"}
+		}
+		return echo(t)
+	}}
+	run := start(t, w, `{"key":"a"}`)
+	w.run(10*time.Minute, 2000)
+	view := want(t, w, run, outerloop.StatusCompleted)
+	if string(view.Output) != `{"fast":"writer fast","items":6,"missing":0,"n":3}` || slow != 1 {
+		t.Errorf("output is %s", view.Output)
+	}
+	outcomes := map[outerloop.Outcome]int{}
+	for _, s := range view.Steps {
+		outcomes[s.Outcome]++
+		if s.Status != outerloop.StepSettled {
+			t.Errorf("step %s is %s", s.Path, s.Status)
+		}
+	}
+	if outcomes[outerloop.OutcomeCancelled] < 3 {
+		t.Errorf("outcomes %v", outcomes)
+	}
+	open, err := w.coord.Approvals(w.ctx, coordinator.ApprovalsQuery{})
+	questions, err2 := w.coord.Exceptions(w.ctx, coordinator.ExceptionsQuery{})
+	if err != nil || err2 != nil || len(open)+len(questions) != 0 {
+		t.Errorf("still asked: %+v %+v", open, questions)
+	}
+}
+
+// Branches under a false `when` are not needed, and neither is what reads them.
+func TestBranchesNotNeeded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, files(loopHead+`
+steps:
+  sides:
+    when: input.key == "never"
+    branches:
+      a: {worker: writer, input: {text: a}}
+      b: {worker: writer, input: {text: b}}
+    join: {need: all, otherwise: halt}
+  end: {worker: writer, input: {text: "${sides.a.text}"}}
+output: {text: '${default(end.text, "none")}', sides: "${about.sides.status}"}
+`, nil))
+	usual(w)
+	run := start(t, w, `{"key":"a"}`)
+	w.run(10*time.Minute, 500)
+	if view := want(t, w, run, outerloop.StatusCompleted); string(view.Output) != `{"sides":"not_needed","text":"none"}` {
+		t.Errorf("output is %s", view.Output)
+	}
+}
