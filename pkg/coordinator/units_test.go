@@ -46,7 +46,7 @@ func (m *meter) charge(what string, ceiling float64, do func()) {
 	do()
 	m.w.ctx = plain
 	used := count.Usage()
-	fmt.Fprintf(&m.table, "| %s | %g | %g | %g |\n", what, used.WriteUnits, ceiling, used.ReadUnits)
+	fmt.Fprintf(&m.table, "| %s | %g | %g |\n", what, used.WriteUnits, ceiling)
 	if used.WriteUnits > ceiling {
 		m.t.Errorf("%s costs %g write units, at most %g are allowed", what, used.WriteUnits, ceiling)
 	}
