@@ -89,3 +89,51 @@ output: {text: '${default(end.text, "none")}', sides: "${about.sides.status}"}
 		t.Errorf("output is %s", view.Output)
 	}
 }
+
+// At most `at_once` attempts of a block's step run at a time, whatever its
+// worker's queue would let through; others wait for their turn, which is no attempt.
+func TestAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, files(loopHead+`
+steps:
+  plan: {worker: lister, input: {n: 5}}
+  some:
+    each: plan.items
+    as: one
+    key: ${one.id}
+    max_items: 10
+    at_once: 2
+    join: {need: all, otherwise: halt}
+    steps:
+      work: {worker: writer, input: {text: "${one.id}"}}
+    output: {text: "${work.text}"}
+`, map[string]string{"functions/workers/writer/charter.yaml": charterFile("writer", anyIn, textOut, "dispatch: {mode: queue, at_once: 9, timeout: 30s}")}))
+	usual(w)
+	run := start(t, w, `{"key":"a"}`)
+	for range 9 { // until the items are there and before a worker has one
+		w.step(w.now.Add(time.Second))
+		if _, known := steps(show(t, w, run))["some"]; known {
+			break
+		}
+	}
+	of := func(item, request string) *gateCall {
+		c := byHand(t, w, run, "writer", "some/work", request)
+		c.call.Item = item
+		return c
+	}
+	first, second, third := of("0.", "r1"), of("1.", "r2"), of("2.", "r3")
+	if a, b := first.admit(), second.admit(); a.Decision != gate.Go || b.Decision != gate.Go {
+		t.Fatalf("%+v %+v", a, b)
+	}
+	if c := third.admit(); c.Decision != gate.Later {
+		t.Fatalf("a third attempt: %+v", c)
+	}
+	first.settle(gate.SettleRequest{Result: drafted})
+	if c := third.admit(); c.Decision != gate.Go {
+		t.Fatalf("the turn did not come back: %+v", c)
+	}
+	second.settle(gate.SettleRequest{Result: drafted})
+	third.settle(gate.SettleRequest{Result: drafted})
+	w.run(time.Hour, 3000)
+	want(t, w, run, outerloop.StatusCompleted)
+}

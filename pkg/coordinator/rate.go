@@ -7,8 +7,10 @@ import (
 	"maps"
 	"time"
 
+	"github.com/outerloop-dev/outerloop/pkg/charter"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator/record"
 	"github.com/outerloop-dev/outerloop/pkg/gate"
+	"github.com/outerloop-dev/outerloop/pkg/loop"
 	"github.com/outerloop-dev/outerloop/pkg/registry"
 	"github.com/outerloop-dev/outerloop/pkg/store"
 )
@@ -29,7 +31,7 @@ type provider struct {
 func (q *call) providers() []provider {
 	p := q.def.Project
 	if p == nil {
-		return nil
+		return q.blockTurns()
 	}
 	var out []provider
 	seen := map[string]bool{}
@@ -52,7 +54,35 @@ func (q *call) providers() []provider {
 	for _, tool := range q.worker.Charter.Tools {
 		connection(tool.Connection, false)
 	}
+	return append(out, q.blockTurns()...)
+}
+
+// blockTurns are the places in the blocks of items around a step: at most
+// at_once attempts of it at a time. Where its worker's own queue lets no more
+// through, or where it is called directly, no turns are taken.
+func (q *call) blockTurns() []provider {
+	dispatch := q.worker.Charter.Dispatch
+	var out []provider
+	for _, block := range enclosing(q.node) {
+		if q.mode() == charter.ModeQueue && max(dispatch.AtOnce, 1) > block.Each.AtOnce {
+			out = append(out, provider{
+				name:  "each:" + q.run.ID + ":" + string(address(block, q.index)) + ":" + q.Step,
+				rates: []registry.Rate{{AtOnce: block.Each.AtOnce}},
+			})
+		}
+	}
 	return out
+}
+
+// mode is how the step's work is dispatched.
+func (q *call) mode() charter.Mode {
+	if row := q.row(); row != nil && q.node.Kind == loop.KindRoute && !q.review {
+		return row.Mode
+	}
+	if q.review {
+		return q.node.Review.Mode
+	}
+	return q.node.Mode
 }
 
 // turn is what an attempt asks of a provider key.
