@@ -37,14 +37,15 @@ func TestNothingTwiceNothingLost(t *testing.T) {
 	for name, with := range map[string]struct {
 		loop  string
 		seeds int
-	}{"items": {eachLoop, 300}, "one action": {actionLoop, 1000}, "money": {moneyLoop, 300}} {
+	}{"items": {eachLoop, 300}, "one action": {actionLoop, 1000}, "money": {moneyLoop, 300}, "patterns": {patternLoop, 300}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			total := map[string]int{}
 			base := newWorld(t, files(with.loop, map[string]string{
 				"functions/workers/poet/charter.yaml": strings.Replace(agentCharter, "worker: writer", "worker: poet", 1),
 				"functions/workers/poet/prompt.md":    "Write.",
-				"outerloop.yaml":                      projectFile + models,
+				"outerloop.yaml":                      eventsProject + models,
+				"statemachines/inner.loop.yaml":       inner,
 			}))
 			for seed := range seeds(with.seeds) {
 				seen, err := chaosRun(t, base, uint64(seed))
@@ -124,6 +125,33 @@ steps:
   six: {worker: writer, input: {text: "${one.text}"}}
 `
 
+// patternLoop has what waits for others: a sub-loop, an event, a row that asks
+// a person, and branches of which one is enough.
+const patternLoop = loopHead + `
+steps:
+  plan: {worker: writer, input: {text: "${input.key}"}}
+  sub: {loop: inner, input: {text: "${plan.text}"}, budget: {cost: 0.20 USD}, on_failure: {then: skip}}
+  closed:
+    wait: {event: session.closed, match: event.key == input.key, within: 30m}
+    after: [plan]
+    on_failure: {then: {substitute: {key: late}}}
+  reply:
+    route:
+      - {task: [a], ask: leads}
+      - {worker: writer}
+    by: {task: closed.key}
+    input: {text: "${plan.text}"}
+    on_failure: {then: ask}
+  sides:
+    after: [closed]
+    branches:
+      fast: {worker: writer, input: {text: fast}}
+      asks: {worker: backup, input: {text: asks}, approval: {ask: "Right?"}}
+      sub2: {loop: inner, input: {text: other}, budget: {cost: 0.10 USD}, on_failure: {then: ask}}
+    join: {need: 1, enough: 2, otherwise: ask}
+output: {sub: '${default(sub.text, "none")}', reply: '${default(reply.text, "none")}'}
+`
+
 // again is a new world with the same checked project.
 func (w *world) again(t testing.TB) *world {
 	m := newMemory()
@@ -175,6 +203,14 @@ func chaosRun(t testing.TB, base *world, seed uint64) (map[string]int, error) {
 	for range 4 {
 		w.later(time.Duration(w.rand.IntN(200))*time.Second, "person looks", w.person)
 	}
+	w.later(time.Duration(w.rand.IntN(120))*time.Second, "an event", func() {
+		for range 20 { // its sender tells it until it is taken
+			_, err := w.coord.Publish(w.ctx, coordinator.PublishRequest{Event: "session.closed", ID: "e1", Data: []byte(`{"key":"a"}`)})
+			if err == nil {
+				return
+			}
+		}
+	})
 	if w.rand.IntN(4) == 0 {
 		w.later(time.Duration(w.rand.IntN(120))*time.Second, "cancel", func() {
 			_, _ = w.coord.Cancel(w.ctx, coordinator.PersonRequest{Run: run, By: "ann"})
@@ -213,7 +249,11 @@ func (w *world) person() {
 		if w.rand.IntN(3) == 0 {
 			verdict = coordinator.Reject
 		}
-		_, err := w.coord.Decide(w.ctx, coordinator.DecideRequest{Approval: ap.ID, Verdict: verdict, By: "bob"})
+		req := coordinator.DecideRequest{Approval: ap.ID, Verdict: verdict, By: "bob"}
+		if strings.HasPrefix(ap.Ask, "Give the answer") {
+			req.Edit = []byte(`{"text":"by hand"}`)
+		}
+		_, err := w.coord.Decide(w.ctx, req)
 		w.log("  %s %s: %v", verdict, ap.Step, err)
 	}
 }
@@ -267,12 +307,16 @@ func (w *world) rest(run string, g *guard) error {
 	if view := show(w.t, w, run); !view.Status.Closed() {
 		return fmt.Errorf("I7 run is %s, waiting %+v", view.Status, view.Waiting)
 	}
+	subs, err := w.coord.Runs(w.ctx, coordinator.RunsQuery{Loop: "inner", Open: true})
+	if err != nil || len(subs) > 0 {
+		return fmt.Errorf("sub-loops outlive their parent: %+v (%w)", subs, err)
+	}
 	return nil
 }
 
 // resolveAll answers every open exception.
 func (w *world) resolveAll(run string, round int) error {
-	list, err := w.coord.Exceptions(w.ctx, coordinator.ExceptionsQuery{Run: run})
+	list, err := w.coord.Exceptions(w.ctx, coordinator.ExceptionsQuery{})
 	if err != nil {
 		return err
 	}
