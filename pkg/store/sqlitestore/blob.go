@@ -27,8 +27,6 @@ func (s *Store) applyBlob(ctx context.Context, content []byte) (string, error) {
 		return "", fmt.Errorf("%w: a blob of %d bytes, at most %d are allowed", store.ErrTooLarge, len(content), store.MaxBlob)
 	}
 	sum := sha256.Sum256(content)
-	s.busy.Add(1)
-	defer s.busy.Add(-1)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return store.BlobRef(content), s.inBatch(func() (int, error) {

@@ -15,7 +15,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"modernc.org/sqlite"
@@ -54,9 +53,8 @@ type Store struct {
 	seen   int64  // which state of the file they are of
 	stats  Stats
 
-	busy  atomic.Int64  // callers inside apply or Sync
 	dirty chan struct{} // a transaction was opened
-	kick  chan struct{} // somebody waits for it, or it is large
+	kick  chan struct{} // it is large
 	quit  chan struct{}
 	done  chan struct{}
 }

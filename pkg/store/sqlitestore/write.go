@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/outerloop-dev/outerloop/pkg/store"
@@ -50,8 +51,6 @@ func (s *Store) Apply(ctx context.Context, id string, ops ...store.Op) error {
 	if err := store.Validate(id, ops); err != nil {
 		return err
 	}
-	s.busy.Add(1)
-	defer s.busy.Add(-1)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.inBatch(func() (int, error) { return s.apply(ctx, id, ops) })
@@ -234,36 +233,31 @@ func same(a, b *store.IndexKey) bool {
 	return a == b || a != nil && b != nil && *a == *b
 }
 
-// Sync returns when everything applied before the call is durable. Waiting
-// callers share one commit. The context ends the waiting, not the commit.
+// Sync returns when everything applied before the call is durable. Callers
+// share one commit: whoever is ready to run does so before it, and who comes to
+// wait as well finds it done.
 func (s *Store) Sync(ctx context.Context) error {
 	if err := s.writable(ctx); err != nil {
 		return err
 	}
-	alone := s.busy.Add(1) == 1
-	defer s.busy.Add(-1)
 	s.mu.Lock()
-	open := s.batch
-	if s.failed != nil || open == nil || alone {
-		// A lone caller saves two wake-ups by committing itself.
-		defer s.mu.Unlock()
-		if s.failed != nil {
-			return s.failed
-		}
-		return s.commit()
-	}
+	open, failed := s.batch, s.failed
 	s.mu.Unlock()
-	signal(s.kick)
-	select {
-	case <-open.done:
-		return open.err
-	case <-ctx.Done():
-		return ctx.Err()
+	if failed != nil || open == nil {
+		return failed
 	}
+	runtime.Gosched()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.batch != open {
+		<-open.done
+		return open.err
+	}
+	return s.commit()
 }
 
-// commitLoop is the one committer: it commits when somebody waits, when the
-// transaction is large, or after the linger.
+// commitLoop commits what nobody syncs: a transaction that has lingered, or is
+// large.
 func (s *Store) commitLoop() {
 	defer close(s.done)
 	for {
@@ -272,6 +266,9 @@ func (s *Store) commitLoop() {
 			return
 		case <-s.dirty:
 		}
+		s.mu.Lock()
+		open := s.batch
+		s.mu.Unlock()
 		timer := time.NewTimer(s.linger)
 		select {
 		case <-s.quit:
@@ -282,7 +279,9 @@ func (s *Store) commitLoop() {
 		}
 		timer.Stop()
 		s.mu.Lock()
-		_ = s.commit() // the waiters and the next caller are told
+		if s.batch == open {
+			_ = s.commit() // the waiters and the next caller are told
+		}
 		s.mu.Unlock()
 	}
 }
