@@ -42,8 +42,10 @@ const (
 	shrinkFrom = 16 << 20
 	// blobGrace is how long a blob is kept that nothing refers to (yet).
 	blobGrace = 24 * time.Hour
-	// sweepEvery is how often blobs are looked through by the way.
+	// sweepEvery is how often blobs are looked through by the way, which reads
+	// all items; the first time after sweepFirst, so never by a short command.
 	sweepEvery = 24 * time.Hour
+	sweepFirst = time.Hour
 )
 
 // Clean removes runs and executions that ended long ago, and whatever only
@@ -119,9 +121,12 @@ func (e *Engine) tidy(ctx context.Context) error {
 	_, pruned := e.core.Prune(ctx, now.Add(-e.keep()), pruneAtOnce)
 	_, expired := e.store.RemoveExpired(ctx, now, expiredAtOnce)
 	e.mu.Lock()
-	due := !now.Before(e.sweepDue)
-	if due {
+	due := !e.sweepDue.IsZero() && !now.Before(e.sweepDue)
+	switch {
+	case due:
 		e.sweepDue = now.Add(sweepEvery)
+	case e.sweepDue.IsZero():
+		e.sweepDue = now.Add(sweepFirst)
 	}
 	e.mu.Unlock()
 	var swept error
