@@ -35,7 +35,7 @@ func (q *call) assess(ctx context.Context, step *record.Step, req gate.SettleReq
 		return nil, err
 	}
 	work := workOf(step, output)
-	if err := q.checkEvidence(step, req); err != nil {
+	if err := q.checkEvidence(step); err != nil {
 		return nil, err
 	}
 	if q.review {
@@ -104,7 +104,7 @@ func (q *call) again(ctx context.Context, p *prepared, step *record.Step) error 
 }
 
 // checkEvidence demands that every claim names a source that the run has (R27).
-func (q *call) checkEvidence(step *record.Step, req gate.SettleRequest) error {
+func (q *call) checkEvidence(step *record.Step) error {
 	if !q.worker.Charter.Evidence {
 		return nil
 	}
@@ -114,7 +114,7 @@ func (q *call) checkEvidence(step *record.Step, req gate.SettleRequest) error {
 	for _, e := range step.Evidence {
 		if !q.hasSource(step, e.Source) {
 			return &fault{class: outerloop.ClassInvalidOutput, cause: fmt.Sprintf(
-				"claim %q names the source %q, which this step does not have: it must be input.FIELD, facts.NAME, steps.NAME, event or action:ENTRY", e.Claim, e.Source)}
+				"claim %q names the source %q, which this step does not have: it must be input.FIELD, facts.NAME, steps.NAME, calls.WORKER, event or action:ENTRY", e.Claim, e.Source)}
 		}
 	}
 	return nil
