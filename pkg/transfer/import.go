@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/outerloop-dev/outerloop/pkg/coordinator/record"
@@ -31,47 +29,6 @@ type Imported struct {
 	Already bool `json:"already"`
 	// Open are the runs that go on here, by id.
 	Open []string `json:"open"`
-}
-
-// ErrConflict says that the destination holds something else where the file's
-// content would stand; errors.As gives *ConflictError.
-var ErrConflict = errors.New("the destination holds something else")
-
-// ConflictError names what stands in the way. Nothing was written.
-type ConflictError struct {
-	// Names are the records, as people call them, runs first.
-	Names []string
-}
-
-const maxNames = 5
-
-// Error names some of them.
-func (e *ConflictError) Error() string {
-	text := strings.Join(e.Names[:min(len(e.Names), maxNames)], ", ")
-	if more := len(e.Names) - maxNames; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return fmt.Sprintf("%v: %s", ErrConflict, text)
-}
-
-// Unwrap makes errors.Is(err, ErrConflict) true.
-func (e *ConflictError) Unwrap() error { return ErrConflict }
-
-func conflict(names map[string]bool) error {
-	if len(names) == 0 {
-		return nil
-	}
-	sorted := slices.SortedFunc(maps.Keys(names), func(a, b string) int {
-		aRun, bRun := strings.HasPrefix(a, "run "), strings.HasPrefix(b, "run ")
-		if aRun != bRun && aRun {
-			return -1
-		}
-		if aRun != bRun {
-			return 1
-		}
-		return strings.Compare(a, b)
-	})
-	return &ConflictError{Names: sorted}
 }
 
 // The phases of an import, kept in the destination under the file's id.
@@ -185,50 +142,6 @@ func (m *importing) next(ctx context.Context, phase string) error {
 	return nil
 }
 
-// conflicts compares everything with what stands there.
-func (m *importing) conflicts(ctx context.Context) error {
-	met := map[string]bool{}
-	var batch []store.Item
-	flush := func() error {
-		if len(batch) == 0 {
-			return nil
-		}
-		keys := make([]store.Key, len(batch))
-		for i, item := range batch {
-			keys[i] = item.Key
-		}
-		have, err := m.Store.Get(ctx, keys...)
-		if err != nil {
-			return err
-		}
-		for i, item := range batch {
-			if have[i] == nil {
-				continue
-			}
-			if _, err := merge(m.mark(), item, *have[i]); errors.Is(err, ErrConflict) {
-				met[name(item.Key)] = true
-			} else if err != nil {
-				return err
-			}
-		}
-		batch = batch[:0]
-		return nil
-	}
-	_, err := walk(m.file, func(l line) error {
-		if l.Blob != "" {
-			return nil
-		}
-		if batch = append(batch, l.item()); len(batch) < store.MaxGet {
-			return nil
-		}
-		return flush()
-	})
-	if err := errors.Join(err, flush()); err != nil {
-		return err
-	}
-	return conflict(met)
-}
-
 // load writes blobs and everything but the runs' own records.
 func (m *importing) load(ctx context.Context) error {
 	side := newSide()
@@ -329,42 +242,4 @@ func (m *importing) run(ctx context.Context, run *record.Run, item store.Item) e
 		return nil
 	}
 	return &ConflictError{Names: []string{name(item.Key)}}
-}
-
-// atOnce is how many writes are under way at a time.
-const atOnce = 16
-
-// side does work beside the reading of the file; the first error counts.
-type side struct {
-	slots chan struct{}
-	all   sync.WaitGroup
-	mu    sync.Mutex
-	err   error
-}
-
-func newSide() *side { return &side{slots: make(chan struct{}, atOnce)} }
-
-func (s *side) do(work func() error) error {
-	s.slots <- struct{}{}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.err != nil {
-		<-s.slots
-		return s.err
-	}
-	s.all.Go(func() {
-		err := work()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.err == nil {
-			s.err = err
-		}
-		<-s.slots
-	})
-	return nil
-}
-
-func (s *side) wait() error {
-	s.all.Wait()
-	return s.err
 }
