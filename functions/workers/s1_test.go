@@ -29,7 +29,7 @@ type chain struct {
 	export   []byte
 	outbox   string
 	approval map[string]int
-	done     []map[string]string
+	done     []map[string]any
 }
 
 func (c *chain) run(dir string, w worker.Worker, in any, s workertest.Setup) workertest.Outcome {
@@ -67,7 +67,7 @@ func (c *chain) files() map[string][]byte { return map[string][]byte{"file": c.e
 // deal takes one stale deal through qualify, draft, review and send.
 func (c *chain) deal(d crm.Deal) {
 	sent := ""
-	defer func() { c.done = append(c.done, map[string]string{"deal": d.ID, "mail": sent}) }()
+	defer func() { c.done = append(c.done, map[string]any{"deal": d.ID, "mail": sent, "declined": false}) }()
 	qualified := c.run("lead-qualifier", leadqualifier.Worker, map[string]any{"deal": d}, workertest.Setup{})
 	score := workertest.Output[leadqualifier.Output](c.t, qualified)
 	if score.Result == leadqualifier.NeedsReview {
@@ -155,10 +155,13 @@ func TestS1OnTheShippedExport(t *testing.T) {
 		}
 	}
 	board := c.run("sales-dashboard", salesdashboard.Worker,
-		map[string]any{"totals": scan.Totals, "done": c.done, "missing": []string{}}, workertest.Setup{})
+		map[string]any{"totals": scan.Totals, "done": c.done, "rejected": scan.Rejected, "missing": []string{}}, workertest.Setup{})
 	fact := workertest.Output[salesdashboard.Output](t, board)
 	if fact.Mails < 25 || fact.NoMail < 8 || fact.Mails+fact.NoMail != fact.Stale {
 		t.Errorf("%+v", fact)
+	}
+	if len(fact.RejectedRows) != fact.Rejected || fact.Rejected < 20 {
+		t.Errorf("%d of %d rejected rows are listed", len(fact.RejectedRows), fact.Rejected)
 	}
 	t.Logf("%d stale, %d mails, %d without, asked %v", fact.Stale, fact.Mails, fact.NoMail, c.approval)
 }

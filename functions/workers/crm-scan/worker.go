@@ -1,6 +1,7 @@
 // Package crmscan is the worker crm-scan: it reads a CRM export from end to end
 // and finds the deals that nobody has touched for a while. Every row is
-// accounted for: it is open, closed, or rejected with a reason.
+// accounted for: it is open, closed, or rejected with a reason. An export of
+// which no row can be used is missing input.
 package crmscan
 
 import (
@@ -101,15 +102,20 @@ func scan(ctx context.Context, t worker.Task[Input]) (worker.Result[Output], err
 		}
 		return res, err
 	}
+	if len(s.rejected) == s.read {
+		return res, worker.MissingInput("none of the %d rows of the export can be used: %s", s.read, s.faults())
+	}
 	res.Output = s.output()
 	res.Confidence, res.Reason = worker.High, "Every row was read by fixed rules."
 	res.Evidence = []worker.Evidence{{
 		Claim:  fmt.Sprintf("%d of %d rows are stale deals", len(res.Output.Stale), res.Output.Read),
 		Source: "input.file", At: fmt.Sprintf("rows 2 to %d", s.last),
 	}}
-	res.Decisions = []string{
-		fmt.Sprintf("A deal is stale from %d days without activity, counted to %s.", s.staleAfter, t.Input.AsOf),
-		fmt.Sprintf("%d rows were rejected, each with its reason.", len(res.Output.Rejected)),
+	res.Decisions = append(s.decisions(),
+		fmt.Sprintf("A deal is stale from %d days without activity, counted to %s.", s.staleAfter, t.Input.AsOf))
+	if n := len(s.rejected); n > 0 {
+		res.Reason = fmt.Sprintf("Every row was read by fixed rules; %d of %d were rejected.", n, s.read)
+		res.Unresolved = []string{fmt.Sprintf("Who corrects the %d of %d rows that were rejected? %s", n, s.read, s.faults())}
 	}
 	return res, nil
 }

@@ -24,6 +24,9 @@ var header = strings.Join(crm.Columns(), ",")
 // good is a row in the order of crm.Columns.
 const good = "D-1,Renewal,Acme,Ana Gómez,ana@acme.example,Approved,Nora Weiß,Proposal,Starter,\"1,000.00\",USD,5%,2026-11-01"
 
+// won is a row that is neither open nor rejected.
+var won = strings.NewReplacer("D-1,", "D-won,", "Proposal", "Closed won").Replace(good)
+
 func input(change func(map[string]any)) map[string]any {
 	in := map[string]any{
 		"file": "export", "as_of": "2026-11-30", "stale_after": "14d",
@@ -58,6 +61,55 @@ func TestScanFindsStaleDeals(t *testing.T) {
 	}
 }
 
+func run(t *testing.T, rows ...string) workertest.Outcome {
+	t.Helper()
+	csv := header + "\n" + strings.Join(rows, "\n") + "\n"
+	return workertest.Run(t, crmscan.Worker, input(nil), workertest.Setup{Files: map[string][]byte{"file": []byte(csv)}})
+}
+
+// What was rejected is decided, row by row up to a bound, and asked of the owner.
+func TestScanSaysWhatItRejects(t *testing.T) {
+	t.Parallel()
+	rows := []string{good, strings.Replace(good, "D-1,", "D-2,", 1)}
+	if o := run(t, rows...); len(o.Result.Unresolved) > 0 || !slices.Contains(o.Result.Decisions, "No row was rejected.") {
+		t.Errorf("%q, unresolved %q", o.Result.Decisions, o.Result.Unresolved)
+	}
+	for n := range 30 {
+		rows = append(rows, strings.NewReplacer("D-1,", fmt.Sprintf("D-%d,", n+3), "Proposal", "Maybe").Replace(good))
+	}
+	rows = append(rows, "short")
+	o := run(t, rows...)
+	decided := strings.Join(o.Result.Decisions, "\n")
+	for _, want := range []string{
+		"31 of 33 rows were rejected.\nRow 4 was rejected: Stage \"Maybe\" is not a stage.\nRow 5 ", "Row 23 was", "\n11 more rows were rejected;",
+	} {
+		if !strings.Contains(decided, want) {
+			t.Errorf("%q lacks %q", decided, want)
+		}
+	}
+	if strings.Contains(decided, "Row 24 ") || !strings.Contains(o.Result.Reason, "31 of 33 were rejected") {
+		t.Errorf("%s\n%q", o.Result.Reason, decided)
+	}
+	asked := strings.Join(o.Result.Unresolved, "\n")
+	if !strings.Contains(asked, `the 31 of 33 rows that were rejected? 30 for Stage, first row 4 (Stage "Maybe" is not a stage); 1 for the row itself, first row 34 (`) {
+		t.Errorf("unresolved %q", asked)
+	}
+}
+
+// An export of which no row can be used is no success: its form is wrong, and the cause says how.
+func TestScanRefusesWhenEveryRowIsRejected(t *testing.T) {
+	t.Parallel()
+	bad := strings.Replace(good, "2026-11-01", "01.11.2026", 1)
+	o := run(t, bad, strings.Replace(bad, "D-1,", "D-2,", 1))
+	want := `none of the 2 rows of the export can be used: 2 for Last activity, first row 2 (Last activity "01.11.2026" is not a date of the form YYYY-MM-DD)`
+	if o.Failure == nil || o.Failure.Class != "missing_input" || !strings.Contains(o.Failure.Message, want) {
+		t.Errorf("%+v", o.Failure)
+	}
+	if o := run(t, bad, won); o.Failure != nil {
+		t.Errorf("with one closed deal: %+v", o.Failure)
+	}
+}
+
 // Every row is open, closed or rejected with its number and a reason.
 func TestScanPutsEachRowInItsPlace(t *testing.T) {
 	t.Parallel()
@@ -89,13 +141,13 @@ func TestScanPutsEachRowInItsPlace(t *testing.T) {
 		{"Acme,Ana Gómez,ana@acme.example", ",Ana Gómez,ana", "Company is empty. E-mail \"ana\" is not"},
 	}
 	for _, c := range cases {
-		out := scan(t, header+"\n"+strings.Replace(good, c.from, c.to, 1)+"\n")
-		if out.Read != out.Open+out.Closed+len(out.Rejected) || out.Read != 1 {
+		out := scan(t, header+"\n"+strings.Replace(good, c.from, c.to, 1)+"\n"+won+"\n")
+		if out.Read != out.Open+out.Closed+len(out.Rejected) || out.Read != 2 {
 			t.Errorf("%s: read %d = %d + %d + %d", c.to, out.Read, out.Open, out.Closed, len(out.Rejected))
 		}
 		got := "open"
 		switch {
-		case out.Closed == 1:
+		case out.Closed == 2:
 			got = "closed"
 		case len(out.Stale) == 1:
 			got = "stale"

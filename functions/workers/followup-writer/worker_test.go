@@ -76,6 +76,19 @@ func TestDraftLeavesOutWhatTheRowLacks(t *testing.T) {
 	}
 }
 
+// A name that ends in a full stop ends its sentence too.
+func TestDraftAfterAnAbbreviation(t *testing.T) {
+	t.Parallel()
+	in := input(func(d *crm.Deal) { d.Company = "Ponte & Filhos, Lda." })
+	for _, feedback := range [][]gate.Feedback{nil, {{From: "claim-checker", Faults: []string{"no"}}}} {
+		o := workertest.Run(t, followupwriter.Worker, in, workertest.Setup{Feedback: feedback})
+		mail := workertest.Output[letter.Mail](t, o)
+		if strings.Contains(mail.Body, "..") || !strings.Contains(mail.Body, " for Ponte & Filhos, Lda. ") {
+			t.Errorf("%s", mail.Body)
+		}
+	}
+}
+
 // A verdict changes the draft, so that the same faults do not come back (R7).
 func TestDraftAfterAVerdict(t *testing.T) {
 	t.Parallel()

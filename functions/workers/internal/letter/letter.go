@@ -85,6 +85,9 @@ func (f *facts) Company() string { return f.cite(crm.ColumnCompany, f.deal.Compa
 // Owner is who signs.
 func (f *facts) Owner() string { return f.cite(crm.ColumnOwner, f.deal.Owner, f.deal.Owner) }
 
+// Stop ends a sentence after a fact, which may end in a full stop itself: "Lda.".
+func (*facts) Stop(text string) string { return strings.TrimSuffix(text, ".") + "." }
+
 // HasContact tells whether there is a name to greet.
 func (f *facts) HasContact() bool { return f.deal.Contact != "" }
 
