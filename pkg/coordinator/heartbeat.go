@@ -38,10 +38,20 @@ func (g *workerGate) Heartbeat(ctx context.Context, req gate.HeartbeatRequest) (
 // nothing of it can have an effect any more: an engine whose workers died with
 // it calls it once for each delivery that was in a worker, before it delivers
 // again. A running step is open again at once and counts a crash; its executing
-// action is of unknown outcome at once. A step that nobody runs stays as it is.
-// Never call it for workers that may live.
+// action is of unknown outcome at once; so are the tool calls that it was
+// making. A step that nobody runs stays as it is. Never call it for workers
+// that may live.
 func (c *Coordinator) Abandon(ctx context.Context, in gate.Delivery) error {
-	_, err := deciding(ctx, c, "abandoning "+in.Step, func(ctx context.Context) (struct{}, error) {
+	calls, err := c.runningCalls(ctx, in)
+	if err != nil {
+		return err
+	}
+	for _, call := range calls { // first: once the step is open, nobody asks again
+		if err := c.Abandon(ctx, call); err != nil {
+			return err
+		}
+	}
+	_, err = deciding(ctx, c, "abandoning "+in.Step, func(ctx context.Context) (struct{}, error) {
 		var none struct{}
 		d, err := c.receive(ctx, in)
 		if err != nil {

@@ -222,6 +222,29 @@ func (q *call) wake(ap *record.Approval) bool {
 	return true
 }
 
+// runningCalls are the tool calls that the running attempt of a delivery's step
+// has under way, as deliveries.
+func (c *Coordinator) runningCalls(ctx context.Context, in gate.Delivery) ([]gate.Delivery, error) {
+	d, err := c.receive(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	s := d.step()
+	if s == nil || s.State != outerloop.StepRunning || len(s.Calls) == 0 {
+		return nil, nil
+	}
+	if err := d.fetch(ctx, s.Calls...); err != nil {
+		return nil, err
+	}
+	var out []gate.Delivery
+	for _, at := range s.Calls {
+		if made := d.steps[at]; made != nil && made.State == outerloop.StepRunning {
+			out = append(out, gate.Delivery{Run: in.Run, Gen: in.Gen, Step: made.Path, Item: in.Item})
+		}
+	}
+	return out, nil
+}
+
 // called tells whether the step made a tool call of a worker.
 func called(s *record.Step, worker string) bool {
 	return slices.ContainsFunc(s.Calls, func(at record.Address) bool {

@@ -147,3 +147,28 @@ func TestToolCallAsksAPerson(t *testing.T) {
 		})
 	}
 }
+
+// An engine that died within a tool call lets go of both, so that the caller's
+// next attempt need not wait for a lease.
+func TestAbandonedToolCall(t *testing.T) {
+	t.Parallel()
+	w, run := office(t)
+	first := byHand(t, w, run, "writer", "talk", "first")
+	first.admit()
+	tool := first.tool("lister", "t1", first.ask("lister", `{"n": 2}`))
+	tool.admit()
+	if err := w.coord.Abandon(w.ctx, first.call.Delivery); err != nil {
+		t.Fatal(err)
+	}
+	second := byHand(t, w, run, "writer", "talk", "second")
+	if out := second.admit(); out.Decision != gate.Go {
+		t.Fatalf("admit is %+v", out)
+	}
+	again := second.tool("lister", "t2", second.ask("lister", `{"n": 2}`))
+	if out := again.admit(); out.Decision != gate.Go || out.Task.Attempt != 2 {
+		t.Errorf("the tool's admit is %+v", out)
+	}
+	if out := tool.settle(gate.SettleRequest{Result: &gate.Result{Output: json.RawMessage(`{"items":[]}`)}}); out.Answered && out.Verdict.Error == "" {
+		t.Errorf("the dead tool settled: %+v", out)
+	}
+}

@@ -18,7 +18,7 @@ const callRounds = 5
 // charter, with its limits, action key, approvals and log. What the gate or the
 // worker said is the answer's outcome: done, refused, waiting or failed. An
 // error means that the work must end: the attempt was stopped, the gate gave no
-// answer, or this runtime makes no tool calls.
+// answer, the worker could not be run now, or this runtime makes no tool calls.
 func (t Task[In]) Call(ctx context.Context, worker string, input json.RawMessage) (gate.CallAnswer, error) {
 	return t.attempt.callWorker(ctx, worker, input)
 }
@@ -57,7 +57,7 @@ func (a *attempt) callWorker(ctx context.Context, worker string, input json.RawM
 			return answer, nil
 		}
 		if err := a.inv.Env.Run(ctx, worker, *answer.Delivery); err != nil {
-			return gate.CallAnswer{Outcome: gate.CallFailed, Says: cut(err.Error(), messageLimit)}, nil
+			return gate.CallAnswer{}, Transient("running %s: %w", worker, err)
 		}
 	}
 	return gate.CallAnswer{Outcome: gate.CallFailed, Says: worker + " gave no answer"}, nil

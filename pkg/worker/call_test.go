@@ -71,7 +71,7 @@ func TestCallEnds(t *testing.T) {
 	}{
 		"waiting":             {gate.CallAnswer{Outcome: gate.CallWaiting, Says: "a person"}, quiet, gate.CallWaiting, ""},
 		"never answered":      {gate.CallAnswer{Outcome: gate.CallRun, Delivery: delivery}, quiet, gate.CallFailed, ""},
-		"worker not there":    {gate.CallAnswer{Outcome: gate.CallRun, Delivery: delivery}, func(context.Context, string, gate.Delivery) error { return errors.New("no such worker") }, gate.CallFailed, ""},
+		"worker not there":    {gate.CallAnswer{Outcome: gate.CallRun, Delivery: delivery}, func(context.Context, string, gate.Delivery) error { return errors.New("no such worker") }, "", outerloop.ClassTransient},
 		"stopped":             {gate.CallAnswer{Outcome: gate.CallStopped}, quiet, "", outerloop.ClassTransient},
 		"runtime without run": {gate.CallAnswer{Outcome: gate.CallDone}, nil, "", outerloop.ClassFatal},
 	} {
