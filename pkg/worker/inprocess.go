@@ -2,60 +2,107 @@ package worker
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
+	"reflect"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/outerloop-dev/outerloop/pkg/gate"
 )
 
 // InProcess is a gate in the same process, reached as over the network: every
-// request and answer goes through JSON, so that nothing is shared and what
-// does not survive encoding shows at once.
+// request and answer is copied, so that neither side can change what the other
+// holds, and text that is no UTF-8 is replaced as in JSON.
 func InProcess(g gate.Gate) gate.Gate { return inProcess{g} }
 
 type inProcess struct{ gate gate.Gate }
 
-func overJSON[Req, Ans any](ctx context.Context, req Req, call func(context.Context, Req) (Ans, error)) (out Ans, err error) {
-	sent, err := copied(req)
+func sent[Req, Ans any](ctx context.Context, req Req, call func(context.Context, Req) (Ans, error)) (Ans, error) {
+	answer, err := call(ctx, copied(req))
 	if err != nil {
-		return out, fmt.Errorf("encoding a gate request: %w", err)
+		return answer, err
 	}
-	answer, err := call(ctx, sent)
-	if err != nil {
-		return out, err
-	}
-	if out, err = copied(answer); err != nil {
-		return out, fmt.Errorf("encoding a gate answer: %w", err)
-	}
-	return out, nil
+	return copied(answer), nil
 }
 
-func copied[T any](value T) (out T, err error) {
-	raw, err := json.Marshal(value)
-	if err != nil {
-		return out, err
+func copied[T any](value T) T {
+	own(reflect.ValueOf(&value).Elem())
+	return value
+}
+
+// own makes everything that a value points to a copy of its own. Fields that
+// are not exported (those of times) stay as they are.
+func own(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		if text := v.String(); !utf8.ValidString(text) {
+			v.SetString(strings.ToValidUTF8(text, string(utf8.RuneError)))
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			to := reflect.New(v.Type().Elem())
+			to.Elem().Set(v.Elem())
+			own(to.Elem())
+			v.Set(to)
+		}
+	case reflect.Slice:
+		ownSlice(v)
+	case reflect.Map:
+		ownMap(v)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if field := v.Field(i); field.CanSet() {
+				own(field)
+			}
+		}
 	}
-	return out, json.Unmarshal(raw, &out)
+}
+
+func ownSlice(v reflect.Value) {
+	if v.IsNil() {
+		return
+	}
+	list := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+	reflect.Copy(list, v)
+	if v.Type().Elem().Kind() != reflect.Uint8 {
+		for i := range list.Len() {
+			own(list.Index(i))
+		}
+	}
+	v.Set(list)
+}
+
+func ownMap(v reflect.Value) {
+	if v.IsNil() {
+		return
+	}
+	fields := reflect.MakeMapWithSize(v.Type(), v.Len())
+	for each := v.MapRange(); each.Next(); {
+		value := reflect.New(v.Type().Elem()).Elem()
+		value.Set(each.Value())
+		own(value)
+		fields.SetMapIndex(each.Key(), value)
+	}
+	v.Set(fields)
 }
 
 // Admit sends admit.
 func (p inProcess) Admit(ctx context.Context, req gate.AdmitRequest) (gate.AdmitAnswer, error) {
-	return overJSON(ctx, req, p.gate.Admit)
+	return sent(ctx, req, p.gate.Admit)
 }
 
 // Begin sends begin.
 func (p inProcess) Begin(ctx context.Context, req gate.BeginRequest) (gate.BeginAnswer, error) {
-	return overJSON(ctx, req, p.gate.Begin)
+	return sent(ctx, req, p.gate.Begin)
 }
 
 // Report sends report.
 func (p inProcess) Report(ctx context.Context, req gate.ReportRequest) (gate.ReportAnswer, error) {
-	return overJSON(ctx, req, p.gate.Report)
+	return sent(ctx, req, p.gate.Report)
 }
 
 // Settle sends settle.
 func (p inProcess) Settle(ctx context.Context, req gate.SettleRequest) (gate.SettleAnswer, error) {
-	return overJSON(ctx, req, p.gate.Settle)
+	return sent(ctx, req, p.gate.Settle)
 }
 
 // Call sends a tool call; a gate without tool calls gives an error.
@@ -64,10 +111,10 @@ func (p inProcess) Call(ctx context.Context, req gate.CallRequest) (gate.CallAns
 	if !ok {
 		return gate.CallAnswer{}, errNoCalls
 	}
-	return overJSON(ctx, req, caller.Call)
+	return sent(ctx, req, caller.Call)
 }
 
 // Heartbeat sends a heartbeat.
 func (p inProcess) Heartbeat(ctx context.Context, req gate.HeartbeatRequest) (gate.HeartbeatAnswer, error) {
-	return overJSON(ctx, req, p.gate.Heartbeat)
+	return sent(ctx, req, p.gate.Heartbeat)
 }
