@@ -22,6 +22,8 @@ func (c *checker) compileRoute(n *Node) {
 	}
 	if len(route.Rows) == 0 {
 		c.fault(c.keyOf(n, "route"), "E111", "`route` needs at least one row.")
+	} else if !slices.ContainsFunc(route.Rows, func(r Row) bool { return r.Worker != "" }) {
+		c.fault(c.keyOf(n, "route"), "E227", "Every row asks a person, so nothing says what the step gives. At least one row names a worker: its output schema is what people fill in.")
 	}
 	for i, row := range route.Rows {
 		compiled := RouteRule{Match: row.Match, Ask: row.Ask, Worker: c.worker(row.Worker, row.Source.Get("worker"))}
