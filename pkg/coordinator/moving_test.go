@@ -110,7 +110,7 @@ func drive(t *testing.T, w *world, run string) {
 			t.Fatal(err)
 		}
 		w.run(3*time.Minute, 2000)
-		if show(t, w, run).Status.Closed() {
+		if s := show(t, w, run).Status; s.Closed() || s == outerloop.StatusBlocked {
 			return
 		}
 		voteOne(w)
