@@ -41,6 +41,9 @@ func lookup(def *loop.Definition, path string) (n *loop.Node, review, ok bool) {
 			return n, true, true
 		}
 	}
+	if n, ok = undoNode(def, path); ok {
+		return n, false, true
+	}
 	if n, ok = callNode(def, path); ok {
 		return n, false, true
 	}

@@ -147,6 +147,9 @@ func (q *call) beginCall(ctx context.Context, s *record.Step, a *record.Action, 
 	}
 	protocol.Executing(a, q.attempt, now, until.Add(q.c.cfg.ActionGrace))
 	a.Worker, a.Run, a.Step, a.Address = q.worker.Charter.Worker, q.run.ID, s.Name, q.at
+	if err := q.recordUndo(ctx, s, a); err != nil {
+		return gate.BeginAnswer{}, err
+	}
 	ops := []store.Op{s.Unchanged(), record.CheckRun(q.run.ID, q.Gen)}
 	if until.UnixMilli() > s.LeaseMs {
 		extended := s.Clone()

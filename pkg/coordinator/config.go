@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/outerloop-dev/outerloop/pkg/coordinator/record"
+	"github.com/outerloop-dev/outerloop/pkg/gate"
 	"github.com/outerloop-dev/outerloop/pkg/loop"
 	"github.com/outerloop-dev/outerloop/pkg/store"
 )
@@ -106,6 +107,9 @@ type Config struct {
 	// Loops lists the loops that new runs can be started of, for triggers by
 	// events; nil: none subscribes to any.
 	Loops func(ctx context.Context) ([]string, error)
+	// Deliver hands a delivery to a worker outside of any machine, for rollbacks:
+	// at least once, and without waiting for its end. nil: none can be made.
+	Deliver func(ctx context.Context, worker string, d gate.Delivery) error
 	// Notify is told of incidents; nil: nobody.
 	Notify Notify
 	// Log gets refused and repaired things; nil: discarded. Never business data.

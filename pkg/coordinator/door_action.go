@@ -21,6 +21,10 @@ var errNewVisit = errors.New("a new visit is needed")
 func (q *call) resolveAction(ctx context.Context, p *prepared, approval *record.Approval) error {
 	action := q.node.Action
 	var err error
+	if u := q.run.Undoes(q.at); u != nil { // a person has decided on the rollback
+		p.key, p.entry, p.resource = u.Key, u.Entry, u.Resource
+		return nil
+	}
 	if p.key, err = q.actionKey(ctx, action); err != nil {
 		return err
 	}

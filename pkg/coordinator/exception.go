@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -102,6 +103,9 @@ func (v *view) halt(ctx context.Context, cause error) ([]store.Op, *record.Excep
 func (v *view) block(ctx context.Context, in incident) ([]store.Op, *record.Exception, error) {
 	if !v.run.Open() {
 		return nil, nil, fmt.Errorf("run %s is %s: %w", v.run.ID, v.run.Status, ErrNotPossible)
+	}
+	if v.c.cfg.Deliver != nil && v.run.Rollback == nil {
+		in.ways = append(slices.Clone(in.ways), WayRollback)
 	}
 	exc := v.exceptionRecord(in)
 	run := *v.run

@@ -30,6 +30,9 @@ func (c *Coordinator) startExecution(ctx context.Context, id string) error {
 	if !run.Open() || run.Queued {
 		return nil
 	}
+	if run.Rollback != nil {
+		return c.driveRollback(ctx, id)
+	}
 	input, err := machineInput(run.ID, run.Gen)
 	if err != nil {
 		return err

@@ -28,6 +28,10 @@ func (c *Coordinator) Resolve(ctx context.Context, req ResolveRequest) (Exceptio
 	if err != nil {
 		return ExceptionView{}, err
 	}
+	if exc.Resolution == WayRollback {
+		_, err := c.Rollback(ctx, PersonRequest{Run: exc.Run, By: req.By, Reason: req.Reason})
+		return exceptionView(exc), err
+	}
 	if err := c.afterResolve(ctx, exc); err != nil {
 		c.cfg.Log.Warn("resolution not carried out yet, the watch will", "exception", exc.ID, "err", err)
 	}
@@ -144,7 +148,12 @@ func (r *resolution) carryOut(ctx context.Context) error {
 	if !r.exc.Blocks {
 		run.Numbers[record.RunQuestions]--
 	}
-	if r.req.Way == WayClose {
+	if r.req.Way == WayRollback {
+		if _, _, err := r.c.undoable(ctx, r.run); err != nil {
+			return err
+		}
+	}
+	if r.req.Way == WayClose || r.req.Way == WayRollback {
 		r.c.closeRun(&run, outerloop.StatusFailed, "closed by "+r.req.By+reasonText(r.req.Reason))
 		r.exc.Delivered = true
 		return r.commit(ctx, append(run.Closing(), r.exc.Put())...)

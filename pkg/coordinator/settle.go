@@ -19,12 +19,13 @@ func (g *workerGate) Settle(ctx context.Context, req gate.SettleRequest) (gate.S
 		return gate.SettleAnswer{}, fmt.Errorf("settling %s: exactly one of result and failure must be given: %w", req.Step, ErrInput)
 	}
 	var done *record.Step
+	var rollback bool
 	out, err := deciding(ctx, g.c, "settling "+req.Step, func(ctx context.Context) (gate.SettleAnswer, error) {
 		q, err := g.open(ctx, req.Call)
 		if err != nil {
 			return gate.SettleAnswer{}, err
 		}
-		done = q.step()
+		done, rollback = q.step(), q.run.Rollback != nil
 		if err := q.holdBack(ctx, req.Failure); err != nil {
 			return gate.SettleAnswer{}, err
 		}
@@ -38,6 +39,11 @@ func (g *workerGate) Settle(ctx context.Context, req gate.SettleRequest) (gate.S
 	})
 	if err != nil {
 		return gate.SettleAnswer{}, err
+	}
+	if rollback {
+		if err := g.c.driveRollback(ctx, req.Run); err != nil {
+			g.c.cfg.Log.Warn("the watch goes on with the rollback", "run", req.Run, "err", err)
+		}
 	}
 	if out.Answered {
 		if err := g.c.complete(ctx, req.Token, out.Verdict); err != nil {

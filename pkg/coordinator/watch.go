@@ -220,6 +220,9 @@ func (c *Coordinator) repairRun(ctx context.Context, key store.Key, tick *Tick) 
 		}
 		return err
 	}
+	if run.Rollback != nil {
+		return c.driveRollback(ctx, run.ID)
+	}
 	state, err := c.cfg.Executions.Describe(ctx, executionName(run.ID, run.Gen))
 	if err != nil {
 		return fmt.Errorf("describing the execution of %s: %w", run.ID, err)

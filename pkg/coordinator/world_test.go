@@ -51,8 +51,10 @@ type world struct {
 	// strip is handed to the stores of worlds made from this one.
 	strip  func(store.Op) store.Op
 	alerts []coordinator.Alert
-	trace  []string
-	ids    int
+	// handOver takes deliveries outside of machines; nil: there is no such way.
+	handOver func(worker string, d gate.Delivery)
+	trace    []string
+	ids      int
 }
 
 // pending is something that may happen at a time or later.
@@ -119,8 +121,13 @@ func newWorld(t testing.TB, files map[string]string) *world {
 // boot makes a coordinator as a new process would: with nothing but the store.
 func (w *world) boot() {
 	var err error
+	var deliver func(context.Context, string, gate.Delivery) error
+	if w.handOver != nil {
+		deliver = func(_ context.Context, worker string, d gate.Delivery) error { w.handOver(worker, d); return nil }
+	}
 	w.coord, err = coordinator.New(coordinator.Config{
-		Store: w.store, Blobs: w.blobs, Definitions: (*definitions)(w), Executions: (*executions)(w), Tokens: (*tokens)(w),
+		Deliver: deliver,
+		Store:   w.store, Blobs: w.blobs, Definitions: (*definitions)(w), Executions: (*executions)(w), Tokens: (*tokens)(w),
 		Clock: func() time.Time { return w.now }, IDs: func() string { w.ids++; return fmt.Sprintf("w%d", w.ids) },
 		Loops:  func(context.Context) ([]string, error) { return slices.Sorted(maps.Keys(w.latest)), nil },
 		Notify: func(_ context.Context, a coordinator.Alert) { w.alerts = append(w.alerts, a) },

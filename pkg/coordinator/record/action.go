@@ -41,11 +41,15 @@ type Action struct {
 	// Asked is the exception that asks a person what became of it.
 	Asked string `json:"asked,omitempty"`
 	// Quota is the item that counts it, empty without a quota.
-	Quota string    `json:"quota,omitempty"`
+	Quota string `json:"quota,omitempty"`
+	// Undo is how it is reversed; nil: it is not.
+	Undo  *Undo     `json:"undo,omitempty"`
 	Begun time.Time `json:"begun"`
 	Ended time.Time `json:"ended,omitzero"`
 
-	Stored int64 `json:"-"`
+	// Path is set by who reads it beside its step.
+	Path   string `json:"-"`
+	Stored int64  `json:"-"`
 }
 
 // MaxEntry is the longest entry in bytes.

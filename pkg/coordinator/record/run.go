@@ -57,6 +57,8 @@ type Run struct {
 	Subs map[string]string `json:"subs,omitempty"`
 	// Queued: it waits for others of its loop to end before it starts.
 	Queued bool `json:"queued,omitempty"`
+	// Rollback is set on a run that undoes another's actions.
+	Rollback *Rollback `json:"rollback,omitempty"`
 	// Drawn are the purses that the run's money is from.
 	Drawn []string `json:"drawn,omitempty"`
 	// Exception is the open exception of a blocked run.
