@@ -147,6 +147,9 @@ func stepView(s *record.Step) StepView {
 	if view.Reason == "" {
 		view.Reason = s.Cause
 	}
+	if s.State == outerloop.StepSettled {
+		view.Unresolved = s.Unresolved
+	}
 	return view
 }
 

@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/outerloop-dev/outerloop"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator/record"
 	"github.com/outerloop-dev/outerloop/pkg/store"
 )
@@ -28,7 +29,7 @@ func (c *Coordinator) Log(ctx context.Context, id string) ([]LogView, error) {
 			if err != nil {
 				return err
 			}
-			for _, e := range entries(r, step.Name, step.Log) { // a later visit carries the log of the one before
+			for _, e := range decisions(r, step) { // a later visit carries the log of the one before
 				if key := e.Step + e.At.String() + e.Kind + e.Rule; !seen[key] {
 					seen[key] = true
 					out = append(out, e)
@@ -52,6 +53,21 @@ func (c *Coordinator) Log(ctx context.Context, id string) ([]LogView, error) {
 		out[i].ID = fmt.Sprintf("%s/%d", id, i+1)
 	}
 	return out, err
+}
+
+// decisions are a step's entries, with those of its worker where it settled.
+func decisions(r *record.Run, step *record.Step) []LogView {
+	out := entries(r, step.Name, step.Log)
+	if step.State != outerloop.StepSettled {
+		return out
+	}
+	for i := range slices.Backward(out) {
+		if out[i].Kind == "settled" {
+			out[i].Decisions = step.Decisions
+			break
+		}
+	}
+	return out
 }
 
 func entries(r *record.Run, step string, list []record.Entry) []LogView {

@@ -56,6 +56,8 @@ type StepView struct {
 	// sub-loop its run's. Tokens are the last attempt's.
 	Cost   float64     `json:"cost,omitempty"`
 	Tokens gate.Tokens `json:"tokens,omitzero"`
+	// Unresolved are the questions that its work left to the step's owner.
+	Unresolved []string `json:"unresolved,omitempty"`
 }
 
 // WaitView is one thing that waits for a person: an approval or a question.
@@ -146,6 +148,8 @@ type LogView struct {
 	Output  string `json:"output,omitempty"`
 	Ms      int64  `json:"ms,omitempty"`
 	By      string `json:"by,omitempty"`
+	// Decisions are what the worker says it decided, of the work that settled the step.
+	Decisions []string `json:"decisions,omitempty"`
 }
 
 // RunsQuery selects runs, newest first.

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +16,8 @@ func (a *app) logCommand() *cobra.Command {
 		Use:   "log [RUN]",
 		Short: "Print the coordinator's decisions on a run, in order",
 		Long: `Prints every decision: when, on which step, what was decided and by which rule,
-with references to input and output. Without a name it is the newest run's.`,
+with references to input and output, and what each worker says it decided. Without a
+name it is the newest run's.`,
 		Example: "  outerloop log\n  outerloop log crm-followup-3f2a -o json | jq '.[] | select(.kind == \"settled\")'",
 		Args:    atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -47,13 +49,20 @@ func (a *app) log(ctx context.Context, id string) error {
 }
 
 func (a *app) writeLog(entries []coordinator.LogView) {
-	t := table{head: []string{"TIME (UTC)", "STEP", "DECIDED", "OUTCOME", "BY", "RULE"}}
+	t := table{head: []string{"TIME (UTC)", "STEP", "DECIDED", "OUTCOME", "BY", "RULE OR DECISION"}}
 	for _, e := range entries {
 		by := e.By
 		if by == "" {
 			by = e.Worker
 		}
-		t.add(e.At.UTC().Format("2006-01-02 15:04:05.000"), plain(e.Step), e.Kind, e.Outcome, plain(by), plain(e.Rule))
+		texts := slices.DeleteFunc(append([]string{e.Rule}, e.Decisions...), func(text string) bool { return text == "" })
+		if len(texts) == 0 {
+			texts = []string{""}
+		}
+		t.add(e.At.UTC().Format("2006-01-02 15:04:05.000"), plain(e.Step), e.Kind, e.Outcome, plain(by), plain(texts[0]))
+		for _, more := range texts[1:] {
+			t.add("", "", "", "", "", plain(more))
+		}
 	}
 	t.write(a, a.Out)
 }

@@ -139,6 +139,30 @@ var endings = []string{
 	"waiting", "running", "open",
 }
 
+// questionsShown is how many questions of a run are printed; -o json has all.
+const questionsShown = 12
+
+// writeQuestions prints what steps left to their owners, such as rows that could not be used.
+func (a *app) writeQuestions(steps []coordinator.StepView, run string) {
+	shown, total := 0, 0
+	for _, step := range steps {
+		for _, question := range step.Unresolved {
+			if total++; shown < questionsShown {
+				if shown++; shown == 1 {
+					a.say("\nLeft to the owner")
+				}
+				a.say("  %s  %s", plain(step.Path), plain(question))
+			}
+		}
+	}
+	if total > shown {
+		a.say(a.dim(fmt.Sprintf("  … and %d more (%s -o json has all)", total-shown, a.command("show %s", run))))
+	}
+	if total > 0 {
+		a.say("  %s   says what each step decided", a.command("log %s", run))
+	}
+}
+
 // writeTallies prints the table by step and outcome.
 func (a *app) writeTallies(steps []coordinator.StepView) {
 	rows := tallies(steps)

@@ -9,7 +9,7 @@ import (
 
 // rowsDecided is how many rejected rows stand among the decisions, one by one.
 // The output has all of them.
-const rowsDecided = 20
+const rowsDecided = 30
 
 // decisions say of each rejected row why, and of those over rowsDecided how many they are.
 func (s *scanner) decisions() []string {

@@ -74,24 +74,24 @@ func TestScanSaysWhatItRejects(t *testing.T) {
 	if o := run(t, rows...); len(o.Result.Unresolved) > 0 || !slices.Contains(o.Result.Decisions, "No row was rejected.") {
 		t.Errorf("%q, unresolved %q", o.Result.Decisions, o.Result.Unresolved)
 	}
-	for n := range 30 {
+	for n := range 40 {
 		rows = append(rows, strings.NewReplacer("D-1,", fmt.Sprintf("D-%d,", n+3), "Proposal", "Maybe").Replace(good))
 	}
 	rows = append(rows, "short")
 	o := run(t, rows...)
 	decided := strings.Join(o.Result.Decisions, "\n")
 	for _, want := range []string{
-		"31 of 33 rows were rejected.\nRow 4 was rejected: Stage \"Maybe\" is not a stage.\nRow 5 ", "Row 23 was", "\n11 more rows were rejected;",
+		"41 of 43 rows were rejected.\nRow 4 was rejected: Stage \"Maybe\" is not a stage.\nRow 5 ", "Row 33 was", "\n11 more rows were rejected;",
 	} {
 		if !strings.Contains(decided, want) {
 			t.Errorf("%q lacks %q", decided, want)
 		}
 	}
-	if strings.Contains(decided, "Row 24 ") || !strings.Contains(o.Result.Reason, "31 of 33 were rejected") {
+	if strings.Contains(decided, "Row 34 ") || !strings.Contains(o.Result.Reason, "41 of 43 were rejected") {
 		t.Errorf("%s\n%q", o.Result.Reason, decided)
 	}
 	asked := strings.Join(o.Result.Unresolved, "\n")
-	if !strings.Contains(asked, `the 31 of 33 rows that were rejected? 30 for Stage, first row 4 (Stage "Maybe" is not a stage); 1 for the row itself, first row 34 (`) {
+	if !strings.Contains(asked, `the 41 of 43 rows that were rejected? 40 for Stage, first row 4 (Stage "Maybe" is not a stage); 1 for the row itself, first row 44 (`) {
 		t.Errorf("unresolved %q", asked)
 	}
 }
