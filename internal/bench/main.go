@@ -42,6 +42,7 @@ type options struct {
 	many    int
 	wide    int
 	backlog int
+	each    int
 	once    bool
 	profile string
 	dir     string
@@ -54,6 +55,7 @@ func main() {
 	flag.IntVar(&o.many, "many", 4000, "W1 runs with 64 in flight")
 	flag.IntVar(&o.wide, "wide", 150, "W2 runs one at a time")
 	flag.IntVar(&o.backlog, "backlog", 0, "measure instead what so many waiting executions change, as in -backlog 100000")
+	flag.IntVar(&o.each, "each", 0, "measure instead one run with a step for each of so many items, as in -each 10000")
 	flag.BoolVar(&o.once, "once", false, "do one W1 run and exit: what start-up is measured by")
 	flag.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the measured runs")
 	flag.StringVar(&o.dir, "dir", "", "where the state file is made; empty: a temporary directory")
@@ -76,16 +78,19 @@ func run(ctx context.Context, o options) (err error) {
 	if o.backlog > 0 {
 		return backlog(ctx, dir, o)
 	}
-	startup, err := startup(ctx)
-	if err != nil {
-		return err
-	}
 	if o.profile != "" {
 		stop, err := profile(o.profile)
 		if err != nil {
 			return err
 		}
 		defer stop()
+	}
+	if o.each > 0 {
+		return each(ctx, dir, o.each)
+	}
+	startup, err := startup(ctx)
+	if err != nil {
+		return err
 	}
 	f, err := measure(ctx, dir, o)
 	if err != nil {

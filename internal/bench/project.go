@@ -102,9 +102,9 @@ func loopW2() string {
 	return b.String()
 }
 
-// write makes the project's directory.
-func write(dir string) error {
-	files := map[string]string{
+// files is the project of the lone workloads.
+func files() map[string]string {
+	return map[string]string{
 		"outerloop.yaml":                               projectFile,
 		"statemachines/" + w1 + ".loop.yaml":           loopW1(),
 		"statemachines/" + w2 + ".loop.yaml":           loopW2(),
@@ -112,6 +112,10 @@ func write(dir string) error {
 		"functions/workers/noop/charter.yaml":          charterFile,
 		"functions/workers/noop/schemas/document.json": schemaFile,
 	}
+}
+
+// write makes files in the project's directory.
+func write(dir string, files map[string]string) error {
 	for name, text := range files {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

@@ -46,7 +46,7 @@ func noop(_ context.Context, t worker.Task[paper]) (worker.Result[paper], error)
 }
 
 func open(ctx context.Context, dir string) (*bench, error) {
-	if err := write(dir); err != nil {
+	if err := write(dir, files()); err != nil {
 		return nil, err
 	}
 	read, problems := project.Open(dir)
@@ -56,7 +56,7 @@ func open(ctx context.Context, dir string) (*bench, error) {
 	b := &bench{ended: make(map[string]chan struct{}), runs: make(map[string]string)}
 	cfg := local.Config{
 		State: filepath.Join(dir, "state.db"), Progress: b.progress,
-		Workers: []local.Worker{{Code: worker.New("noop", 1, noop)}},
+		Workers: []local.Worker{{Code: worker.New("noop", 1, noop)}, {Code: worker.New("lister", 1, lister)}},
 	}
 	for _, name := range read.Names() {
 		loop, err := compiled(read, name)
@@ -88,7 +88,12 @@ func (b *bench) progress(p local.Progress) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	close(b.waiter(p.Run))
+	ended := b.waiter(p.Run)
+	select {
+	case <-ended: // one of the executions of a list
+	default:
+		close(ended)
+	}
 }
 
 // waiter is closed when the run's execution has ended. The lock is held.
@@ -99,16 +104,21 @@ func (b *bench) waiter(run string) chan struct{} {
 	return b.ended[run]
 }
 
-// one does one run: it is over when its end is durable.
-func (b *bench) one(ctx context.Context, loop string, number int) error {
+// start starts one run.
+func (b *bench) start(ctx context.Context, loop string, number int) (coordinator.Started, error) {
 	input, err := json.Marshal(paper{
 		ID: fmt.Sprintf("%s-%06d", loop, number), Count: number, Tags: []string{"bench", "one"},
 		Text: strings.Repeat("All work and no play. ", 42),
 	})
 	if err != nil {
-		return err
+		return coordinator.Started{}, err
 	}
-	started, err := b.engine.Coordinator().Start(ctx, coordinator.StartRequest{Loop: loop, Input: input, Trigger: "manual"})
+	return b.engine.Coordinator().Start(ctx, coordinator.StartRequest{Loop: loop, Input: input, Trigger: "manual"})
+}
+
+// one does one run: it is over when its end is durable.
+func (b *bench) one(ctx context.Context, loop string, number int) error {
+	started, err := b.start(ctx, loop, number)
 	if err != nil {
 		return err
 	}
