@@ -110,6 +110,10 @@ type Config struct {
 	// Deliver hands a delivery to a worker outside of any machine, for rollbacks:
 	// at least once, and without waiting for its end. nil: none can be made.
 	Deliver func(ctx context.Context, worker string, d gate.Delivery) error
+	// Startable tells whether a new run of a definition, or of a loop that has it
+	// for a sub-loop, may be created; its error refuses the start. Runs that there
+	// are go on regardless. nil: all may.
+	Startable func(ctx context.Context, definition string) error
 	// Notify is told of incidents; nil: nobody.
 	Notify Notify
 	// Log gets refused and repaired things; nil: discarded. Never business data.

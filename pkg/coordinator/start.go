@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -216,7 +218,26 @@ func duplicateOf(have, want *record.Run) (Started, error) {
 	return Started{Run: have.ID, Subject: have.Subject, Duplicate: true, Status: statusOf(have)}, nil
 }
 
+// startable asks whether the definitions that a new run pins can be run.
+func (c *Coordinator) startable(ctx context.Context, run *record.Run) error {
+	if c.cfg.Startable == nil {
+		return nil
+	}
+	if err := c.cfg.Startable(ctx, run.Definition); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(run.Subs)) {
+		if err := c.cfg.Startable(ctx, run.Subs[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (c *Coordinator) createNew(ctx context.Context, s *starting, slotItem *store.Item, req StartRequest) (Started, error) {
+	if err := c.startable(ctx, s.run); err != nil {
+		return Started{}, err
+	}
 	if req.Check != nil {
 		raw, err := c.raw(ctx, s.run.Input)
 		if err != nil {

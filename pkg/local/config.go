@@ -63,7 +63,8 @@ type Loop struct {
 	// Bundle is what the hash is of; it is kept in the state file, so that runs
 	// go on with it when the project has changed.
 	Bundle []byte
-	// Machine is the committed NAME.asl.json, byte for byte.
+	// Machine is the committed NAME.asl.json, byte for byte. One that is broken
+	// keeps new runs of this loop from starting (ErrMachine), and nothing else.
 	Machine []byte
 }
 
@@ -111,6 +112,8 @@ var (
 	ErrOwned = errors.New("state file is owned by another process")
 	// ErrNoState says that there is no state file (and reading does not make one).
 	ErrNoState = errors.New("no state file")
+	// ErrMachine says that a loop's committed machine cannot be run; errors.As gives *MachineError.
+	ErrMachine = errors.New("machine is broken")
 	// ErrClosed says that the engine was closed.
 	ErrClosed = errors.New("engine is closed")
 )
@@ -131,8 +134,8 @@ func (cfg Config) filled() (Config, error) {
 		faults = append(faults, errors.New("State is required"))
 	}
 	for i, l := range cfg.Loops {
-		if l.Definition == nil || l.Definition.Hash == "" || len(l.Bundle) == 0 || len(l.Machine) == 0 {
-			faults = append(faults, fmt.Errorf("loop %d lacks its definition with hash, its bundle or its machine", i+1))
+		if l.Definition == nil || l.Definition.Hash == "" || len(l.Bundle) == 0 {
+			faults = append(faults, fmt.Errorf("loop %d lacks its definition with hash or its bundle", i+1))
 		}
 	}
 	seen := map[string]bool{}

@@ -1,15 +1,20 @@
 package local
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"sync"
 
+	"github.com/outerloop-dev/outerloop/pkg/asl"
 	"github.com/outerloop-dev/outerloop/pkg/compile"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator"
+	"github.com/outerloop-dev/outerloop/pkg/local/durable"
 	"github.com/outerloop-dev/outerloop/pkg/loop"
 	"github.com/outerloop-dev/outerloop/pkg/project"
 	"github.com/outerloop-dev/outerloop/pkg/store"
@@ -32,6 +37,8 @@ func definitionKey(hash string) store.Key { return store.Key{Part: "DEF#" + hash
 type definitions struct {
 	store  *sqlitestore.Store
 	latest map[string]string
+	// broken says by hash why no run can start; it is set before the engine moves.
+	broken map[string]*MachineError
 
 	mu   sync.Mutex
 	kept map[string]*loop.Definition
@@ -40,7 +47,7 @@ type definitions struct {
 var _ coordinator.Definitions = (*definitions)(nil)
 
 func newDefinitions(from *sqlitestore.Store, loops []Loop) *definitions {
-	d := &definitions{store: from, latest: make(map[string]string), kept: make(map[string]*loop.Definition)}
+	d := &definitions{store: from, latest: make(map[string]string), broken: make(map[string]*MachineError), kept: make(map[string]*loop.Definition)}
 	for _, l := range loops {
 		d.latest[l.Definition.Loop.Name] = l.Definition.Hash
 		d.kept[l.Definition.Hash] = l.Definition
@@ -48,18 +55,68 @@ func newDefinitions(from *sqlitestore.Store, loops []Loop) *definitions {
 	return d
 }
 
-// publish keeps this process's loops in the state file.
+// MachineError says what is wrong with a loop's committed machine. It unwraps
+// to ErrMachine and to the cause.
+type MachineError struct {
+	Loop string
+	// File is relative to the project's directory.
+	File  string
+	Cause error
+}
+
+// Error names the file and the remedy.
+func (e *MachineError) Error() string {
+	return fmt.Sprintf("loop %s cannot start: %s is broken: %v (outerloop compile %s writes it anew)", e.Loop, e.File, e.Cause, e.Loop)
+}
+
+// Unwrap makes errors.Is(err, ErrMachine) true.
+func (e *MachineError) Unwrap() []error { return []error{ErrMachine, e.Cause} }
+
+var errEmpty = errors.New("it is empty")
+
+// publish keeps this process's loops in the state file. A broken machine keeps
+// only new runs of its loop from starting: open ones have pinned theirs.
 func (e *Engine) publish(ctx context.Context) error {
 	for _, l := range e.cfg.Loops {
-		if err := e.publishLoop(ctx, l); err != nil {
+		err := e.publishLoop(ctx, l)
+		var broken *MachineError
+		switch {
+		case errors.As(err, &broken):
+			e.defs.broken[l.Definition.Hash] = broken
+			e.cfg.Log.Warn("a loop cannot start", "loop", broken.Loop, "file", broken.File, "error", broken.Cause)
+		case err != nil:
 			return fmt.Errorf("publishing loop %s: %w", l.Definition.Loop.Name, err)
 		}
 	}
 	return nil
 }
 
-func (e *Engine) publishLoop(ctx context.Context, l Loop) error {
+// publishMachine keeps a loop's machine. Error: *MachineError when it is broken.
+func (e *Engine) publishMachine(ctx context.Context, l Loop) (string, error) {
+	name := l.Definition.Loop.Name
+	broken := &MachineError{Loop: name, File: path.Join(project.LoopDir, name+".asl.json"), Cause: errEmpty}
+	if len(bytes.TrimSpace(l.Machine)) == 0 {
+		return "", broken
+	}
 	machine, err := e.core.Publish(ctx, substitute(l))
+	if errors.Is(err, asl.ErrDefinition) || errors.Is(err, durable.ErrResource) {
+		broken.Cause = err
+		return "", broken
+	}
+	return machine, err
+}
+
+// startable tells whether new runs of a definition can be started: its machine
+// is not broken. Error: *MachineError.
+func (d *definitions) startable(_ context.Context, hash string) error {
+	if broken := d.broken[hash]; broken != nil {
+		return broken
+	}
+	return nil
+}
+
+func (e *Engine) publishLoop(ctx context.Context, l Loop) error {
+	machine, err := e.publishMachine(ctx, l)
 	if err != nil {
 		return err
 	}

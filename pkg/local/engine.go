@@ -129,8 +129,8 @@ func (e *Engine) begin(ctx context.Context) error {
 	limits := e.cfg.Limits
 	e.coord, err = coordinator.New(coordinator.Config{
 		Store: e.store.Relaxed(), Blobs: e.store.Relaxed(), Definitions: e.defs,
-		Loops: e.defs.names, Executions: executions{e}, Tokens: tokens{e}, Clock: e.cfg.Clock.Now, IDs: e.id,
-		Notify: e.notify, Log: e.cfg.Log,
+		Loops: e.defs.names, Startable: e.defs.startable, Executions: executions{e}, Tokens: tokens{e}, Clock: e.cfg.Clock.Now, IDs: e.id,
+		Notify: e.notify, Log: e.cfg.Log, Deliver: e.handOver,
 		ResourcePoll: limits.ResourcePoll, Lease: limits.Lease, ActionGrace: limits.ActionGrace, CrashLimit: limits.CrashLimit, Attempts: limits.Attempts,
 		Keep: limits.Keep, KeepOf: limits.KeepOf,
 	})
