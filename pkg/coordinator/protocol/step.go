@@ -21,7 +21,7 @@ type AdmitRow string
 //	undecided  parked, no decision yet: needs approval again
 //	approved   parked and approved: an action's step may be claimed, another's approved output is settled
 //	declined   parked and rejected or expired: give up, the rule decides
-//	reopen     the same, from an older generation: a new visit
+//	reopen     the same, from an older generation, or open after its rule halted the run: a new visit
 //	same grant running under this nonce, lease alive: the same grant
 //	busy       running under another nonce, lease alive: busy until the lease ends
 //	give up    the tries of this generation are used up
@@ -80,8 +80,16 @@ func Admit(at Standing) AdmitRow {
 		return AdmitGiveUp
 	case s.State == outerloop.StepRunning && s.Tries.Crash >= at.CrashLimit:
 		return AdmitCrash
+	case s.State == outerloop.StepOpen && spent(s, at.Approval):
+		return AdmitReopen
 	}
 	return AdmitClaim
+}
+
+// spent tells whether the visit's own request was decided against it: what the
+// visit brings now needs another request, so another visit.
+func spent(s *record.Step, ap *record.Approval) bool {
+	return ap != nil && ap.Address == s.Address && ap.Visit == s.Visit && ap.Decided() && ap.Decision != record.DecisionApproved
 }
 
 func parked(at Standing) AdmitRow {
