@@ -134,20 +134,31 @@ func (c *checker) reasonsToAsk(n *Node) []reason {
 	return out
 }
 
+// tried tells whether an approval gives a key at all. Where its value does not
+// fit, that was reported when it was read.
+func (c *checker) tried(n *Node, key string) bool {
+	for _, a := range []*Approval{n.Step.Approval, c.loop.Defaults.Approval} {
+		if a != nil && a.Source.Get(key) != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // completeApproval checks what every approval must say.
 func (c *checker) completeApproval(n *Node, a Approval, why []reason) {
 	at := a.Source
 	if n.Step.Approval != nil {
 		at = n.Step.Source.Key("approval")
 	}
-	if a.Within == 0 {
+	if a.Within == 0 && !c.tried(n, "within") {
 		c.fault(at, "E214", "An approval without a time limit would wait for ever. Add `within` here or in defaults.approval.")
 	}
 	for _, missing := range []struct {
 		key   string
 		given bool
 	}{{"approvers", len(a.Approvers) > 0}, {"expired", a.Expired != ""}, {"rejected", a.Rejected != ""}} {
-		if !missing.given {
+		if !missing.given && !c.tried(n, missing.key) {
 			c.fault(at, "E216", "The approval does not say %q. Add it here or in defaults.approval.", missing.key)
 		}
 	}

@@ -3,6 +3,7 @@ package loop
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/outerloop-dev/outerloop/pkg/charter"
 	"github.com/outerloop-dev/outerloop/pkg/problem"
@@ -103,10 +104,15 @@ func (c *checker) charterTools(declared *charter.Charter) {
 			c.fault(node.Key(tool.Connection), "E229", "%s", c.notDeclared("connection", tool.Connection, "connections", names))
 			continue
 		}
-		for _, may := range tool.May {
-			if !slices.Contains(connection.May, may) {
-				c.faultSee(node.Get(tool.Connection), connection.Source, "E229", fmt.Sprintf("The connection %q does not allow %q. It allows: %v.", tool.Connection, may, connection.May))
+		for _, item := range node.Get(tool.Connection).Items {
+			if !slices.Contains(tool.May, item.Text) || slices.Contains(connection.May, item.Text) {
+				continue // it is no name, which was reported, or it is allowed
 			}
+			message := fmt.Sprintf("The connection %q does not allow %q.", tool.Connection, item.Text)
+			if nearest := schema.Nearest(item.Text, connection.May); nearest != "" {
+				message += fmt.Sprintf(" Did you mean %q?", nearest)
+			}
+			c.faultSee(item, connection.Source, "E229", message+fmt.Sprintf(" It allows: %s.", strings.Join(connection.May, ", ")))
 		}
 	}
 	if h := declared.HTTP; h != nil && h.Connection != "" {

@@ -92,7 +92,7 @@ func Whole(low, high int) Codec[int] {
 	return codec[int]{func(r *Reader, n *Node) (int, bool) {
 		i, err := strconv.Atoi(n.Text)
 		if n.Kind != Int || err != nil || i < low || i > high {
-			r.Fault(n, "E112", "A whole number from %d to %d belongs here, not %s.", low, high, article(n))
+			r.Fault(n, "E112", "A whole number from %d to %d belongs here, not %s.", low, high, figure(n))
 			return 0, false
 		}
 		return i, true
@@ -104,7 +104,7 @@ func Decimal() Codec[float64] {
 	return codec[float64]{func(r *Reader, n *Node) (float64, bool) {
 		f, err := strconv.ParseFloat(n.Text, 64)
 		if n.Kind != Int && n.Kind != Float || err != nil || f < 0 {
-			r.Fault(n, "E112", "A number that is not negative belongs here, not %s.", article(n))
+			r.Fault(n, "E112", "A number that is not negative belongs here, not %s.", figure(n))
 			return 0, false
 		}
 		return f, true

@@ -98,6 +98,7 @@ func (f *Form[T]) Keys() []string {
 // Read reads a mapping; it is false only when the node is no mapping.
 func (f *Form[T]) Read(r *Reader, n *Node) (T, bool) {
 	var v T
+	meant := map[string]bool{} // keys that an unknown one was taken for
 	if n.Kind != Mapping {
 		r.Fault(n, "E112", "%s is a mapping of keys to values, not %s.\nKeys: %s.", upperFirst(f.name), article(n), strings.Join(f.Keys(), ", "))
 		return v, false
@@ -105,13 +106,13 @@ func (f *Form[T]) Read(r *Reader, n *Node) (T, bool) {
 	for _, pair := range n.Pairs {
 		i := slices.IndexFunc(f.fields, func(field Field[T]) bool { return field.name == pair.Key.Text })
 		if i < 0 {
-			f.unknown(r, pair)
+			meant[f.unknown(r, pair)] = true
 			continue
 		}
 		f.fields[i].read(r, pair.Value, &v)
 	}
 	for _, field := range f.fields {
-		if field.required && n.Get(field.name) == nil {
+		if field.required && n.Get(field.name) == nil && !meant[field.name] {
 			r.Fault(n, MissingCode(field.name), "%s needs %q%s.", upperFirst(f.name), field.name, because(field.doc))
 		}
 	}
@@ -139,15 +140,18 @@ func because(doc string) string {
 	return ": " + strings.TrimSuffix(doc, ".")
 }
 
-func (f *Form[T]) unknown(r *Reader, pair Pair) {
+// unknown reports a key that the form lacks and answers the key that was
+// likely meant; empty: none is near.
+func (f *Form[T]) unknown(r *Reader, pair Pair) (nearest string) {
 	message := fmt.Sprintf("%s has no key %q.", upperFirst(f.name), pair.Key.Text)
 	names := slices.Sorted(slices.Values(f.Keys()))
-	if nearest := schema.Nearest(pair.Key.Text, names); nearest != "" {
+	if nearest = schema.Nearest(pair.Key.Text, names); nearest != "" {
 		message += fmt.Sprintf(" Did you mean %q?", nearest)
 	} else {
 		message += "\nKeys: " + strings.Join(f.Keys(), ", ") + "."
 	}
 	r.problems = append(r.problems, pair.Key.File.Problem("E110", pair.Key.At, utf8.RuneCountInString(pair.Key.Text), message))
+	return nearest
 }
 
 // Schema registers the form among the definitions and refers to it.
@@ -202,6 +206,14 @@ func article(n *Node) string {
 		return "the text " + fmt.Sprintf("%q", shorten(n.Text))
 	}
 	return n.Text
+}
+
+// figure is article, but a number as it is written: it is the number that does not fit.
+func figure(n *Node) string {
+	if n.Kind == Int || n.Kind == Float {
+		return shorten(n.Text)
+	}
+	return article(n)
 }
 
 func shorten(text string) string {
