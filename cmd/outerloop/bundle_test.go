@@ -141,6 +141,26 @@ func (b *bundle) edit(name, from, to string) {
 	}
 }
 
+// write writes a file of the project's copy.
+func (b *bundle) write(name, content string) {
+	b.t.Helper()
+	file := filepath.Join(b.dir, name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// remove removes a file, if it is there.
+func (b *bundle) remove(file string) {
+	b.t.Helper()
+	if err := os.Remove(file); err != nil && !os.IsNotExist(err) {
+		b.t.Fatal(err)
+	}
+}
+
 func demand(t *testing.T, what string, doc document, keys ...string) {
 	t.Helper()
 	for _, key := range keys {

@@ -68,6 +68,9 @@ func triedText(s *record.Step) string {
 		classes = append(classes, fmt.Sprintf("%d × crash", s.Tries.Crash))
 	}
 	text := fmt.Sprintf("%d attempts", s.Attempts)
+	if s.Attempts == 1 {
+		text = "1 attempt"
+	}
 	if len(classes) > 0 {
 		text += " (" + strings.Join(classes, ", ") + ")"
 	}

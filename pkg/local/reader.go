@@ -52,20 +52,27 @@ func (r *Reader) Store() *sqlitestore.Store { return r.store }
 // Close closes the file.
 func (r *Reader) Close() error { return r.store.Close() }
 
-// Fact reads a fact's value; nil when it was never written.
-func (r *Reader) Fact(ctx context.Context, name string) (json.RawMessage, error) {
+// Fact is a fact as it was last written: its value and the run that wrote it.
+type Fact struct {
+	Value json.RawMessage
+	Run   string
+}
+
+// Fact reads a fact; its value is nil when it was never written.
+func (r *Reader) Fact(ctx context.Context, name string) (Fact, error) {
 	items, err := r.store.Get(ctx, record.FactKey(name))
 	if err != nil {
-		return nil, fmt.Errorf("reading fact %s: %w", name, err)
+		return Fact{}, fmt.Errorf("reading fact %s: %w", name, err)
 	}
 	fact, err := record.DecodeFact(items[0])
 	if err != nil || fact == nil {
-		return nil, err
+		return Fact{}, err
 	}
-	if fact.Value.Ref == "" {
-		return fact.Value.Inline, nil
+	written := Fact{Value: fact.Value.Inline, Run: fact.Run}
+	if fact.Value.Ref != "" {
+		written.Value, err = r.store.GetBlob(ctx, fact.Value.Ref)
 	}
-	return r.store.GetBlob(ctx, fact.Value.Ref)
+	return written, err
 }
 
 // History reads the history of each execution of a run, in the order of its

@@ -26,6 +26,11 @@ asked about, as its charter says.`,
 			if err != nil {
 				return err
 			}
+			if len(list) == 0 && len(args) == 1 {
+				if err := a.knownLoop(cmd.Context(), args[0]); err != nil {
+					return err
+				}
+			}
 			return a.printActions(list)
 		},
 	}
@@ -43,7 +48,7 @@ func (a *app) printActions(list []coordinator.ActionView) error {
 	}
 	t := table{head: []string{"ENTRY", "STATE", "CALLS", "ENDED (UTC)", "RUN", "RESULT"}, right: []bool{false, false, true}}
 	for _, v := range list {
-		result := string(v.Result)
+		result := jsonText(v.Result)
 		if v.Reason != "" {
 			result = v.Reason
 		}

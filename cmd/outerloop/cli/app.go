@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -82,7 +83,7 @@ func Run(ctx context.Context, cfg Config, s Streams, args ...string) int {
 	a := &app{Config: cfg, Streams: s, args: args}
 	root := a.root()
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	err := interrupted(ctx, root.ExecuteContext(ctx))
 	a.report(err)
 	return exitCode(err)
 }
@@ -108,13 +109,27 @@ func (a *app) report(err error) {
 	if errors.As(err, &e) && e.err == nil {
 		return
 	}
-	fmt.Fprintf(a.Err, "%s %s\n", a.red("outerloop:"), plainLines(err.Error()))
+	fmt.Fprintf(a.Err, "%s %s\n", a.red("outerloop:"), plainLines(once(err.Error())))
 	for _, line := range remediesOf(err) {
 		if rest, ok := strings.CutPrefix(line, "outerloop "); ok {
 			line = a.Program + " " + rest
 		}
 		fmt.Fprintf(a.Err, "  %s\n", line)
 	}
+}
+
+// once leaves out lines that only say what another one says too, as errors of
+// one cause do that were found at several places.
+func once(text string) string {
+	var kept []string
+	for _, line := range strings.Split(text, "\n") {
+		said := func(other string) bool { return strings.Contains(other, line) }
+		if line != "" && slices.ContainsFunc(kept, said) {
+			continue
+		}
+		kept = append(slices.DeleteFunc(kept, func(other string) bool { return other != "" && strings.Contains(line, other) }), line)
+	}
+	return strings.Join(kept, "\n")
 }
 
 // asJSON tells whether -o json was given.
@@ -155,6 +170,9 @@ func (a *app) projectDir() (dir string, ok bool) {
 // needProject is projectDir for commands that cannot do without.
 func (a *app) needProject() (string, error) {
 	dir, ok := a.projectDir()
+	if !ok && a.project != "" {
+		return "", usage(fmt.Sprintf("there is no %s in %s", projectFile, a.project), "name a project's directory: --project DIR")
+	}
 	if !ok {
 		return "", usage(fmt.Sprintf("no %s in %s or above it", projectFile, dir),
 			"go to a project's directory, or name it: --project DIR")

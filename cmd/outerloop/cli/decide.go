@@ -21,8 +21,8 @@ the content that an approval lets through. Reading decides nothing.`,
 		Example: "  outerloop approvals\n  outerloop approvals -o json | jq -r '.[].id'",
 		Args:    atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			list, err := readList(cmd.Context(), a, func(ctx context.Context, r reader) ([]coordinator.ApprovalView, error) {
-				return r.Approvals(ctx, coordinator.ApprovalsQuery{Run: first(args)})
+			list, err := listOf(cmd.Context(), a, first(args), func(ctx context.Context, r reader, run string) ([]coordinator.ApprovalView, error) {
+				return r.Approvals(ctx, coordinator.ApprovalsQuery{Run: run})
 			})
 			if err != nil {
 				return err
@@ -48,8 +48,8 @@ which decision is needed and in which ways it can be resolved.`,
 		Example: "  outerloop exceptions\n  outerloop exceptions -o json",
 		Args:    atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			list, err := readList(cmd.Context(), a, func(ctx context.Context, r reader) ([]coordinator.ExceptionView, error) {
-				return r.Exceptions(ctx, coordinator.ExceptionsQuery{Run: first(args)})
+			list, err := listOf(cmd.Context(), a, first(args), func(ctx context.Context, r reader, run string) ([]coordinator.ExceptionView, error) {
+				return r.Exceptions(ctx, coordinator.ExceptionsQuery{Run: run})
 			})
 			if err != nil {
 				return err

@@ -42,6 +42,9 @@ func (a *app) dev(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := a.refuseLost(ctx, cfg); err != nil {
+		return err
+	}
 	cfg.Log = slog.New(slog.NewTextHandler(a.Err, nil))
 	cfg.Scheduled = func(ctx context.Context, fire local.Scheduled) (json.RawMessage, error) {
 		return a.scheduled(ctx, p, fire)
@@ -56,7 +59,7 @@ func (a *app) dev(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, e.Close()) }()
+	defer func() { err = also(err, e.Close()) }()
 	if err := a.refuseMoved(ctx, e); err != nil {
 		return err
 	}

@@ -33,6 +33,34 @@ func (o opened) versions(names ...string) problem.Problems {
 	return found
 }
 
+// current refuses a loop whose declaration means something else than what its
+// machine was compiled of: the machine's states would run by the new rules. A
+// machine that was edited by hand, its stamps as they were, is current.
+func (o opened) current(name string) error {
+	def, err := o.loop(name)
+	if err != nil {
+		return err
+	}
+	machine, err := os.ReadFile(o.machinePath(name))
+	if err != nil {
+		return fmt.Errorf("reading the machine of %s: %w", name, err)
+	}
+	if changed := o.versions(name); changed.Err() != nil {
+		return &exit{code: ExitUsage, err: changed, remedies: []string{"nothing was started; put the declaration right, then: outerloop compile " + name}}
+	}
+	was := map[string]string{}
+	for _, s := range revision.Read(machine) {
+		was[string(s.Sort)+" "+s.Name] = s.Meaning
+	}
+	for _, now := range revision.Stamps(def) {
+		id := string(now.Sort) + " " + now.Name
+		if meaning, known := was[id]; len(was) > 0 && (!known || meaning != now.Meaning) {
+			return usage(fmt.Sprintf("%s was compiled before %s became what it is now; nothing was started", o.machinePath(name), id), "outerloop compile "+name)
+		}
+	}
+	return nil
+}
+
 func (a *app) diffCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "diff OLD NEW",

@@ -41,7 +41,7 @@ func writeReference(w io.Writer, root *cobra.Command) {
 	walk(root, func(cmd *cobra.Command) {
 		fmt.Fprintf(w, "\n## %s\n\n", cmd.CommandPath())
 		var help bytes.Buffer
-		writeHelp(&help, cmd)
+		writeHelp(&help, cmd, 0)
 		text := help.String()
 		if cmd.HasParent() {
 			text, _, _ = strings.Cut(text, "\nFlags of every command\n")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -74,13 +73,8 @@ func examineBreakers(all []coordinator.BreakerView) []finding {
 }
 
 func stateRemedy(err error) string {
-	switch {
-	case errors.Is(err, sqlitestore.ErrNewer):
-		return "use the program that wrote it, or a later one"
-	case errors.Is(err, sqlitestore.ErrNotStore):
-		return "name another state file: --state FILE"
-	case errors.Is(err, fs.ErrPermission):
-		return "make it readable for this user"
+	if remedy := storeRemedy(err); remedy != "" {
+		return remedy
 	}
 	return "put a backup in its place (outerloop backup made it)"
 }

@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"strings"
 
 	"github.com/outerloop-dev/outerloop/pkg/asl"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator"
+	"github.com/outerloop-dev/outerloop/pkg/store"
+	"github.com/outerloop-dev/outerloop/pkg/store/sqlitestore"
 )
 
 // The exit codes of every command.
@@ -72,6 +76,7 @@ func exitCode(err error) int {
 // remediesOf are the lines to print below an error.
 func remediesOf(err error) []string {
 	var e *exit
+	var overlap *coordinator.OverlapError
 	switch {
 	case errors.As(err, &e):
 		return e.remedies
@@ -81,10 +86,56 @@ func remediesOf(err error) []string {
 		return []string{"outerloop approvals   lists what waits for a person"}
 	case errors.Is(err, coordinator.ErrNoException):
 		return []string{"outerloop exceptions   lists what needs a decision"}
+	case errors.As(err, &overlap):
+		return []string{
+			"outerloop show " + overlap.Open + "   says how it stands",
+			"outerloop approvals " + overlap.Open + "   lists what waits in it; outerloop exceptions " + overlap.Open + " what went wrong",
+			"it goes on with each decision, with outerloop dev, or with the command that started it",
+			"outerloop cancel " + overlap.Open + " --by ADDRESS --reason TEXT   gives it up",
+		}
 	case errors.Is(err, asl.ErrDefinition):
 		return []string{"outerloop asl validate FILE   checks a machine; outerloop compile writes it anew"}
-	case errors.Is(err, context.Canceled):
-		return []string{"nothing is lost: the same command goes on from here"}
+	}
+	if remedy := storeRemedy(err); remedy != "" {
+		return []string{remedy}
 	}
 	return nil
+}
+
+// storeRemedy is what to do about a state file that cannot be used; "" where
+// the error is none of the store's.
+func storeRemedy(err error) string {
+	switch {
+	case errors.Is(err, sqlitestore.ErrFull):
+		return "nothing that was recorded is lost: make room on the disk (outerloop doctor says how much there is), then the same command goes on"
+	case errors.Is(err, sqlitestore.ErrNewer):
+		return "use the program that wrote it, or a later one"
+	case errors.Is(err, sqlitestore.ErrNotStore):
+		return "name another state file: --state FILE; if this one was a state file, put a backup in its place"
+	case errors.Is(err, store.ErrReadOnly):
+		return "make the state file and its directory writable for this user, or name another: --state FILE"
+	case errors.Is(err, store.ErrCorrupt):
+		return "put a backup in its place (outerloop backup made it)"
+	case errors.Is(err, fs.ErrPermission):
+		return "make it readable for this user"
+	}
+	return ""
+}
+
+// interrupted says what a command that was told to stop left behind: everything
+// that is recorded. Errors with a reason of their own stay.
+func interrupted(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil || !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &exit{code: ExitFailed, err: errors.New("stopped; nothing is lost"), remedies: []string{"the same command goes on from here"}}
+}
+
+// also adds an error that followed another, such as that of closing what failed,
+// unless it only says the same again.
+func also(err, more error) error {
+	if err != nil && more != nil && (strings.Contains(err.Error(), more.Error()) || errors.Is(err, sqlitestore.ErrFull) && errors.Is(more, sqlitestore.ErrFull)) {
+		return err
+	}
+	return errors.Join(err, more)
 }

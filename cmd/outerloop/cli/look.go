@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -37,6 +38,11 @@ without one the list is empty.`,
 			list, err := readList(cmd.Context(), a, func(ctx context.Context, r reader) ([]coordinator.RunView, error) { return r.Runs(ctx, q) })
 			if err != nil {
 				return err
+			}
+			if len(list) == 0 && q.Loop != "" {
+				if err := a.knownLoop(cmd.Context(), q.Loop); err != nil {
+					return err
+				}
 			}
 			return a.printRuns(list)
 		},
@@ -72,8 +78,44 @@ func (a *app) printRuns(list []coordinator.RunView) error {
 		}
 		t.add(v.ID, strings.ReplaceAll(string(v.Status), "_", " "), plain(v.Subject), stamp(v.StartedAt), took, waiting, plain(v.Reason))
 	}
+	if a.Width > 0 && a.Width < wideRuns {
+		t.narrowRuns()
+	}
 	t.write(a, a.Out)
 	return nil
+}
+
+// wideRuns is the width from which the whole table of runs has room.
+const wideRuns = 120
+
+// narrowRuns makes the table of runs fit a usual terminal: ids are cut to what
+// tells them apart, which every command takes, and how long runs took is left out.
+func (t *table) narrowRuns() {
+	const id, started, took = 0, 3, 4
+	ids := make([]string, len(t.rows))
+	for i, row := range t.rows {
+		ids[i] = row[id]
+	}
+	for i, row := range t.rows {
+		row[id] = shortID(ids[i], ids)
+		if len(row[started]) == len(time.DateTime) {
+			row[started] = row[started][len("2006-") : len(row[started])-len(":05")]
+		}
+		t.rows[i] = slices.Delete(row, took, took+1)
+	}
+	t.head = slices.Delete(t.head, took, took+1)
+	t.right = slices.Delete(t.right, took, took+1)
+}
+
+// shortID is the beginning of an id that none of the others has, with eight
+// characters at least of its last part.
+func shortID(id string, all []string) string {
+	for n := strings.LastIndexByte(id, '-') + 1 + 8; n < len(id); n++ {
+		if !slices.ContainsFunc(all, func(other string) bool { return other != id && strings.HasPrefix(other, id[:n]) }) {
+			return id[:n]
+		}
+	}
+	return id
 }
 
 // readList reads a list; a missing state file is an empty one, never null.
@@ -90,6 +132,48 @@ func readList[T any](ctx context.Context, a *app, read func(context.Context, rea
 		list = []T{}
 	}
 	return list, err
+}
+
+// listOf reads what lists have of one run, whose id may be cut short, or of all
+// for "". Error: coordinator.ErrNoRun.
+func listOf[T any](ctx context.Context, a *app, id string, read func(context.Context, reader, string) ([]T, error)) ([]T, error) {
+	if id != "" {
+		if err := local.State(a.stateFile()); errors.Is(err, local.ErrNoState) {
+			return nil, a.noRuns()
+		}
+	}
+	return readList(ctx, a, func(ctx context.Context, r reader) ([]T, error) {
+		if id == "" {
+			return read(ctx, r, "")
+		}
+		run, err := findRun(ctx, r, id)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := r.Log(ctx, run); err != nil { // findRun lets through what it does not know
+			return nil, err
+		}
+		return read(ctx, r, run)
+	})
+}
+
+// knownLoop refuses a loop that neither the project has nor any run is of.
+func (a *app) knownLoop(ctx context.Context, name string) error {
+	runs, err := readList(ctx, a, func(ctx context.Context, r reader) ([]coordinator.RunView, error) {
+		return r.Runs(ctx, coordinator.RunsQuery{Loop: name, Limit: 1})
+	})
+	if err != nil || len(runs) > 0 {
+		return err
+	}
+	p, err := a.openProject()
+	if err != nil {
+		return err
+	}
+	if _, declared := p.Paths[name]; declared {
+		return nil
+	}
+	_, err = p.loop(name)
+	return err
 }
 
 // findRun completes an abbreviated run id; "" is the newest run.

@@ -69,7 +69,7 @@ func (a *app) owning(ctx context.Context, cfg local.Config, do func(*local.Engin
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, e.Close()) }()
+	defer func() { err = also(err, e.Close()) }()
 	return errors.Join(do(e), e.Sync(ctx))
 }
 

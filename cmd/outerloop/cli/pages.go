@@ -18,31 +18,33 @@ type Page struct {
 }
 
 // writePages renders the facts that were written as pages beside the outbox and
-// answers their files. A page that is up to date is left as it is.
-func (a *app) writePages(ctx context.Context) ([]string, error) {
-	var files []string
+// answers those that the run wrote. A page that is up to date is left as it is.
+func (a *app) writePages(ctx context.Context, run string) ([]string, error) {
+	var written []string
 	for _, page := range a.Pages {
-		value, err := a.fact(ctx, page.Fact)
+		fact, err := a.fact(ctx, page.Fact)
 		if err != nil {
-			return files, fmt.Errorf("reading fact %s: %w", page.Fact, err)
+			return written, fmt.Errorf("reading fact %s: %w", page.Fact, err)
 		}
-		if value == nil {
+		if fact.Value == nil {
 			continue
 		}
-		html, err := page.Render(value)
+		html, err := page.Render(fact.Value)
 		if err != nil {
-			return files, fmt.Errorf("rendering fact %s: %w", page.Fact, err)
+			return written, fmt.Errorf("rendering fact %s: %w", page.Fact, err)
 		}
 		file := filepath.Join(filepath.Dir(a.stateFile()), strings.ReplaceAll(page.Fact, "/", "-")+".html")
-		files = append(files, file)
+		if fact.Run == run {
+			written = append(written, file)
+		}
 		if have, err := os.ReadFile(file); err == nil && bytes.Equal(have, html) {
 			continue
 		}
 		if err := writeWhole(file, html); err != nil {
-			return files, err
+			return written, err
 		}
 	}
-	return files, nil
+	return written, nil
 }
 
 // outbox is where connections of kind outbox put mails.

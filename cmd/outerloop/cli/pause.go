@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -55,7 +54,7 @@ func (a *app) setPaused(ctx context.Context, name string, paused bool) (err erro
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
+	defer func() { err = also(err, s.Close()) }()
 	set, word := (*local.Session).Resume, "resumed"
 	if paused {
 		set, word = (*local.Session).Pause, "paused"

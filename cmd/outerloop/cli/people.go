@@ -97,11 +97,18 @@ func oneLine(value any) string {
 		}
 		return strings.Join(parts, ", ")
 	}
-	raw, err := json.Marshal(value)
-	if err != nil {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(value); err != nil {
 		return fmt.Sprint(value)
 	}
-	return string(raw)
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// jsonText is a JSON document without the escapes that only HTML needs.
+func jsonText(raw json.RawMessage) string {
+	return strings.NewReplacer(`\\`, `\\`, `\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(raw))
 }
 
 // writeExceptions prints exceptions so that each is understood in half a minute (R39).

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -97,6 +98,10 @@ func (o opened) localLoop(name string) (local.Loop, error) {
 	}
 	if err != nil {
 		return local.Loop{}, fmt.Errorf("reading the machine of %s: %w", name, err)
+	}
+	if len(bytes.TrimSpace(machine)) == 0 {
+		return local.Loop{}, &exit{code: ExitUsage, err: fmt.Errorf("%s: %w: %s is empty", name, errNoMachine, o.machinePath(name)),
+			remedies: []string{"outerloop compile " + name}}
 	}
 	bundle, err := o.Bundle(name)
 	if err != nil {

@@ -63,7 +63,7 @@ func (a *app) prune(ctx context.Context, req local.CleanRequest) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
+	defer func() { err = also(err, s.Close()) }()
 	done, err := s.Clean(ctx, req)
 	if err != nil {
 		return err

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"github.com/outerloop-dev/outerloop/pkg/coordinator"
@@ -30,17 +29,17 @@ func (a *app) readingFile(ctx context.Context, f func(*local.Reader) error) erro
 	if err != nil {
 		return err
 	}
-	return errors.Join(f(r), r.Close())
+	return also(f(r), r.Close())
 }
 
-// fact reads a fact's value; nil where it was never written.
-func (a *app) fact(ctx context.Context, name string) (value json.RawMessage, err error) {
+// fact reads a fact; its value is nil where it was never written.
+func (a *app) fact(ctx context.Context, name string) (fact local.Fact, err error) {
 	err = a.readingFile(ctx, func(r *local.Reader) error {
-		value, err = r.Fact(ctx, name)
+		fact, err = r.Fact(ctx, name)
 		return err
 	})
 	if errors.Is(err, local.ErrNoState) {
-		return nil, nil
+		return local.Fact{}, nil
 	}
-	return value, err
+	return fact, err
 }

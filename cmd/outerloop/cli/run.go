@@ -2,8 +2,8 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +16,8 @@ import (
 type runFlags struct {
 	input, asOf string
 	rerun       bool
+	// dated: --as-of was given, perhaps as an empty text.
+	dated bool
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -41,7 +43,10 @@ same command goes on.`,
   outerloop run crm-followup --input exports/crm.csv --as-of 2026-11-30
   outerloop run crm-followup --input input.json -o json | jq '.counts'`,
 		Args: one("a loop", "usage: outerloop run LOOP [--input FILE]"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args[0], flags) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			flags.dated = cmd.Flags().Changed("as-of")
+			return a.run(cmd.Context(), args[0], flags)
+		},
 	}
 	cmd.Flags().StringVar(&flags.input, "input", "", "the input: a .json document or the loop's one `FILE`")
 	cmd.Flags().StringVar(&flags.asOf, "as-of", "", "the run's `DATE`: a day (midnight in the loop's zone) or RFC 3339 (default now)")
@@ -74,6 +79,9 @@ func (a *app) run(ctx context.Context, name string, flags runFlags) error {
 	if _, err := p.localLoop(name); err != nil {
 		return err
 	}
+	if err := p.current(name); err != nil {
+		return err
+	}
 	started, idle, err := a.startAndDrive(ctx, p, req, input)
 	if err != nil {
 		return err
@@ -88,8 +96,8 @@ func (a *app) prepare(ctx context.Context, def *loop.Definition, flags runFlags)
 	if err != nil {
 		return req, input, err
 	}
-	if flags.asOf != "" {
-		if req.AsOf, err = parseTime("--as-of", flags.asOf, def.Zone); err != nil {
+	if flags.dated {
+		if req.AsOf, err = a.parseAsOf(flags.asOf, def.Zone); err != nil {
 			return req, input, err
 		}
 	}
@@ -97,6 +105,25 @@ func (a *app) prepare(ctx context.Context, def *loop.Definition, flags runFlags)
 		return req, input, err
 	}
 	return req, input, input.check(ctx, def, a.Workers)
+}
+
+// yearsAhead is how far in the future a run may look from: beyond it a year is
+// mistyped rather than meant.
+const yearsAhead = 10
+
+var earliestAsOf = time.Date(1970, time.January, 1, 0, 0, 0, 0, time.UTC)
+
+// parseAsOf reads --as-of, and refuses dates that nobody means.
+func (a *app) parseAsOf(text string, zone *time.Location) (time.Time, error) {
+	at, err := parseTime("--as-of", text, zone)
+	if err != nil {
+		return at, err
+	}
+	if latest := a.Now().AddDate(yearsAhead, 0, 0); at.Before(earliestAsOf) || at.After(latest) {
+		return at, usage(fmt.Sprintf("--as-of %s is out of range", text),
+			fmt.Sprintf("write a date from %s to %s", earliestAsOf.Format(time.DateOnly), latest.Format(time.DateOnly)))
+	}
+	return at, nil
 }
 
 // startAndDrive starts the run, or finds the one of the subject, and works until
@@ -112,7 +139,7 @@ func (a *app) startAndDrive(ctx context.Context, p opened, req coordinator.Start
 	if err != nil {
 		return started, idle, err
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
+	defer func() { err = also(err, s.Close()) }()
 	if req.Input, err = input.put(ctx, s.PutBlob); err != nil {
 		return started, idle, err
 	}
@@ -138,7 +165,7 @@ func stopped(run string) error {
 
 // afterRun prints what became of the run and answers with its exit code.
 func (a *app) afterRun(ctx context.Context, started coordinator.Started, idle local.Idle) error {
-	pages, err := a.writePages(ctx)
+	pages, err := a.writePages(ctx, started.Run)
 	if err != nil {
 		return err
 	}
@@ -192,11 +219,13 @@ func (a *app) printAfterRun(started coordinator.Started, found runState, idle lo
 	}
 	a.writeRun(v.RunView)
 	a.say("")
-	a.writeTallies(v.Steps)
-	if trouble := troubled(v.Steps); len(trouble) > 0 {
+	steps := ended(v)
+	a.writeTallies(steps)
+	if trouble := troubled(steps); len(trouble) > 0 {
 		a.say("\nNot completed as planned")
 		a.writeSteps(trouble, fewSteps)
 	}
+	a.writeQuestions(v.Steps, v.ID)
 	a.writeWaiting(found.approvals, found.exceptions)
 	a.say("")
 	a.writePlaces(pages)

@@ -210,6 +210,9 @@ func (f inputFile) check(ctx context.Context, def *loop.Definition, workers []Wo
 			continue
 		}
 		err := workers[i].Check(ctx, worker.CheckInput{Property: use.property, Name: f.name, File: opened})
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if err != nil {
 			return usage(err.Error())
 		}

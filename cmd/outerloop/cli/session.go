@@ -45,12 +45,15 @@ func (a *app) someProject() (*opened, error) {
 func (a *app) join(ctx context.Context, cfg local.Config) (*local.Session, error) {
 	a.working()
 	a.mailsBefore = countMails(a.outbox())
+	if err := a.refuseLost(ctx, cfg); err != nil {
+		return nil, err
+	}
 	s, err := local.Join(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
 	if err := a.refuseMoved(ctx, s.Owner()); err != nil {
-		return nil, errors.Join(err, s.Close())
+		return nil, also(err, s.Close())
 	}
 	return s, nil
 }
@@ -78,12 +81,20 @@ func (a *app) acting(ctx context.Context, act func(*local.Session) (string, erro
 	if err != nil {
 		return "", err
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	if run, err = act(s); err != nil {
+	defer func() { err = also(err, s.Close()) }()
+	var decided *coordinator.DecidedError
+	if run, err = act(s); errors.As(err, &decided) {
+		return run, decided // it says itself what it is about
+	}
+	if err != nil {
 		return run, err
 	}
 	_, err = drive(ctx, s, run)
 	shown.end()
+	if ctx.Err() != nil {
+		return run, &exit{code: ExitFailed, err: fmt.Errorf("it is recorded; stopped while driving run %s on, nothing is lost", run),
+			remedies: []string{"outerloop dev   goes on, as does the command that started it", "outerloop show " + run}}
+	}
 	if err != nil {
 		err = fmt.Errorf("it is recorded; driving the run on: %w", err)
 	}
@@ -108,14 +119,25 @@ func (a *app) actOn(ctx context.Context, act func(*local.Session) (string, error
 	return a.printStanding(ctx, state.ShowView)
 }
 
-// waitList is the command that lists what waits.
-func waitList(waiting []coordinator.WaitView) string {
-	for _, w := range waiting {
+// writeOpen says how many things wait for a person in a run, kind by kind, with
+// the command that lists each, and names the newest exceptions with their cause.
+func (a *app) writeOpen(view coordinator.ShowView, exceptions []coordinator.ExceptionView) {
+	approvals := 0
+	for _, w := range view.Waiting {
 		if w.Kind == "approval" {
-			return "approvals"
+			approvals++
 		}
 	}
-	return "exceptions"
+	if approvals > 0 {
+		a.say("  %s for a person: %s", count(approvals, "approval waits", "approvals wait"), a.command("approvals"))
+	}
+	if n := len(view.Waiting) - approvals; n > 0 {
+		a.say("  %s a decision: %s", count(n, "exception needs", "exceptions need"), a.command("exceptions"))
+	}
+	const newest = 3
+	for _, v := range exceptions[max(len(exceptions)-newest, 0):] {
+		a.say("    %s  %s: %s", a.bold(v.ID), plain(v.Step), a.red(plain(v.Cause)))
+	}
 }
 
 func reasonText(reason string) string {
@@ -128,10 +150,14 @@ func reasonText(reason string) string {
 // printStanding says how a run stands, what waits next and where the page is.
 func (a *app) printStanding(ctx context.Context, view coordinator.ShowView) error {
 	a.say("  %s  %s%s", view.ID, a.statusText(string(view.Status)), reasonText(view.Reason))
-	if n := len(view.Waiting); n > 0 {
-		a.say("  %s for a person: %s", count(n, "more thing waits", "more things wait"), a.command("%s", waitList(view.Waiting)))
+	exceptions, err := readList(ctx, a, func(ctx context.Context, r reader) ([]coordinator.ExceptionView, error) {
+		return r.Exceptions(ctx, coordinator.ExceptionsQuery{Run: view.ID})
+	})
+	if err != nil {
+		return err
 	}
-	pages, err := a.writePages(ctx)
+	a.writeOpen(view, exceptions)
+	pages, err := a.writePages(ctx, view.ID)
 	if err != nil {
 		return err
 	}

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/outerloop-dev/outerloop"
 	"github.com/outerloop-dev/outerloop/pkg/asl"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator"
 	"github.com/outerloop-dev/outerloop/pkg/local"
@@ -15,23 +18,41 @@ import (
 // showDocument is `show -o json`; History only with --history.
 type showDocument struct {
 	coordinator.ShowView
-	History []local.ExecutionHistory `json:"history,omitempty"`
+	// Cancelled is who cancelled the run, and why; null: nobody did.
+	Cancelled *cancelled               `json:"cancelled,omitempty"`
+	History   []local.ExecutionHistory `json:"history,omitempty"`
+}
+
+// cancelled is a person's word that ended a run.
+type cancelled struct {
+	By     string    `json:"by"`
+	Reason string    `json:"reason"`
+	At     time.Time `json:"at"`
 }
 
 func (a *app) showCommand() *cobra.Command {
 	var history, steps bool
+	var step string
 	cmd := &cobra.Command{
 		Use:   "show [RUN]",
 		Short: "Show a run: its steps, what became of them, what waits for whom",
 		Long: `Shows one run; without a name, the newest. A run's id may be cut short as long as it
 is the only one that begins so. Steps inside each are counted by outcome; --steps
-lists them one by one, -o json always does.`,
+lists them one by one, -o json always does.
+
+--step PATH prints the recorded output of one step instead, of each item where the path
+names no item's key.`,
 		Example: `  outerloop show
   outerloop show crm-followup-3f2a --steps
+  outerloop show crm-followup-3f2a --step scan
+  outerloop show crm-followup-3f2a --step 'follow_up[D-1042]/draft' -o json | jq '.[].output'
   outerloop show crm-followup-3f2a --history
   outerloop show -o json | jq '.counts'`,
 		Args: atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("step") {
+				return a.showStep(cmd.Context(), first(args), step)
+			}
 			doc, err := a.readShow(cmd.Context(), first(args), history)
 			if err != nil {
 				return err
@@ -44,6 +65,7 @@ lists them one by one, -o json always does.`,
 		},
 	}
 	cmd.Flags().BoolVar(&history, "history", false, "also the engine's events of each execution")
+	cmd.Flags().StringVar(&step, "step", "", "the recorded output of the step at `PATH`")
 	cmd.Flags().BoolVar(&steps, "steps", false, "every step on a line of its own")
 	return cmd
 }
@@ -58,6 +80,9 @@ func (a *app) readShow(ctx context.Context, id string, history bool) (showDocume
 		if doc.ShowView, err = r.Coordinator().Show(ctx, run); err != nil {
 			return err
 		}
+		if doc.Cancelled, err = whoCancelled(ctx, r.Coordinator(), doc.RunView); err != nil {
+			return err
+		}
 		if history {
 			doc.History, err = r.History(ctx, run)
 		}
@@ -69,6 +94,62 @@ func (a *app) readShow(ctx context.Context, id string, history bool) (showDocume
 	return doc, err
 }
 
+// whoCancelled finds the word of the person who cancelled a run; nil: nobody did.
+func whoCancelled(ctx context.Context, r reader, run coordinator.RunView) (*cancelled, error) {
+	if run.Reason != "cancelled" && run.Reason != "cancelling" {
+		return nil, nil
+	}
+	entries, err := r.Log(ctx, run.ID)
+	for _, e := range entries {
+		if e.Kind == "cancelling" {
+			return &cancelled{By: e.By, Reason: e.Rule, At: e.At}, err
+		}
+	}
+	return nil, err
+}
+
+// showStep prints what is recorded of a step.
+func (a *app) showStep(ctx context.Context, id, step string) error {
+	var list []coordinator.OutputView
+	run := id
+	err := a.readingFile(ctx, func(r *local.Reader) (err error) {
+		if run, err = findRun(ctx, r.Coordinator(), id); err == nil {
+			list, err = r.Coordinator().Outputs(ctx, run, step)
+		}
+		return err
+	})
+	switch {
+	case errors.Is(err, local.ErrNoState):
+		return a.noRuns()
+	case err != nil:
+		return err
+	case len(list) == 0:
+		return usage(fmt.Sprintf("run %s has recorded no step %q", run, step), "outerloop show "+run+" --steps   lists them")
+	case a.asJSON():
+		return a.writeJSON(list)
+	}
+	for _, v := range list {
+		a.say("%s  %s", a.bold(plain(v.Path)), a.statusText(ending(coordinator.StepView{Status: v.Status, Outcome: v.Outcome})))
+		a.writeContent(v.Output)
+	}
+	return nil
+}
+
+// ended shows the steps of a closed run as it left them: what was still open
+// when it ended waits for nobody and is cancelled.
+func ended(v coordinator.ShowView) []coordinator.StepView {
+	if !v.Status.Closed() {
+		return v.Steps
+	}
+	steps := slices.Clone(v.Steps)
+	for i := range steps {
+		if steps[i].Outcome == "" {
+			steps[i].Outcome = outerloop.OutcomeCancelled
+		}
+	}
+	return steps
+}
+
 func (a *app) noRuns() error {
 	return usage(fmt.Sprintf("there are no runs: no state file %s", a.here(a.stateFile())), "outerloop run LOOP   starts one")
 }
@@ -77,17 +158,22 @@ const fewSteps = 12
 
 func (a *app) printShow(doc showDocument, steps bool) {
 	a.writeRun(doc.RunView)
+	if c := doc.Cancelled; c != nil {
+		a.wrap("  ", fmt.Sprintf("cancelled by %s at %s UTC: %s", plain(c.By), stamp(&c.At), plain(c.Reason)))
+	}
 	a.say("")
+	list := ended(doc.ShowView)
 	switch {
-	case steps || len(doc.Steps) <= fewSteps:
-		a.writeSteps(doc.Steps, 0)
+	case steps || len(list) <= fewSteps:
+		a.writeSteps(list, 0)
 	default:
-		a.writeTallies(doc.Steps)
-		if trouble := troubled(doc.Steps); len(trouble) > 0 {
+		a.writeTallies(list)
+		if trouble := troubled(list); len(trouble) > 0 {
 			a.say("\nNot completed as planned")
 			a.writeSteps(trouble, 20)
 		}
 	}
+	a.writeQuestions(doc.Steps, doc.ID)
 	if len(doc.Waiting) > 0 {
 		a.say("\nWaiting for a person")
 		t := table{}

@@ -151,7 +151,7 @@ func (a *app) writeQuestions(steps []coordinator.StepView, run string) {
 				if shown++; shown == 1 {
 					a.say("\nLeft to the owner")
 				}
-				a.say("  %s  %s", plain(step.Path), plain(question))
+				a.wrap("  ", plain(step.Path)+"  "+plain(question))
 			}
 		}
 	}

@@ -136,6 +136,7 @@ func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
 func (t *table) write(a *app, w io.Writer) {
 	widths := t.widths()
+	t.fit(widths, a.Width)
 	if len(t.head) > 0 {
 		fmt.Fprintln(w, a.dim(t.line(t.head, widths, a.Width, nil)))
 	}
@@ -157,6 +158,35 @@ func (t *table) widths() []int {
 	return widths
 }
 
+const (
+	// leastCell is what a cell is cut to at most, lastCell what the last one keeps.
+	leastCell = 8
+	lastCell  = 12
+)
+
+// fit narrows the widest columns until a row has room on the terminal. The first
+// column, which names the row, and columns of numbers are never cut.
+func (t *table) fit(widths []int, room int) {
+	if room <= 0 || len(widths) < 3 {
+		return
+	}
+	for {
+		used := min(widths[len(widths)-1], lastCell)
+		widest := 0
+		for i, width := range widths[:len(widths)-1] {
+			used += width + 2
+			number := i < len(t.right) && t.right[i]
+			if i > 0 && !number && width > leastCell && (widest == 0 || width > widths[widest]) {
+				widest = i
+			}
+		}
+		if used <= room || widest == 0 {
+			return
+		}
+		widths[widest] = max(leastCell, widths[widest]-(used-room))
+	}
+}
+
 func (t *table) line(row []string, widths []int, width int, colour func(int, string) func(string) string) string {
 	var b strings.Builder
 	at := 0
@@ -164,6 +194,9 @@ func (t *table) line(row []string, widths []int, width int, colour func(int, str
 		last := i == len(row)-1
 		if last && width > 0 && width-at > 8 {
 			cell = cut(cell, width-at)
+		}
+		if !last && i > 0 {
+			cell = cut(cell, widths[i])
 		}
 		pad := strings.Repeat(" ", max(widths[i]-columns(cell), 0))
 		painted := cell

@@ -142,11 +142,12 @@ func (c *conn) number(text string) (int64, error) {
 	return answer, err
 }
 
-// run executes statements one after the other.
+// run executes statements one after the other. Its errors say what is wrong, not
+// which statement found out: a damaged file shows at any of them.
 func (c *conn) run(texts ...string) error {
 	for _, text := range texts {
 		if _, err := c.exec(text); err != nil {
-			return fmt.Errorf("%s: %w", text, err)
+			return err
 		}
 	}
 	return nil
