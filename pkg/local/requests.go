@@ -15,11 +15,13 @@ const (
 	OpResolve = "resolve"
 	OpCancel  = "cancel"
 	OpRedrive = "redrive"
-	OpBlob    = "blob"
-	OpDrive   = "drive"
-	OpPrune   = "prune"
-	OpClean   = "clean"
-	OpPause   = "pause"
+	// OpRollback undoes a run's actions.
+	OpRollback = "rollback"
+	OpBlob     = "blob"
+	OpDrive    = "drive"
+	OpPrune    = "prune"
+	OpClean    = "clean"
+	OpPause    = "pause"
 )
 
 // Request is one command of a visitor, one line of JSON on the socket.

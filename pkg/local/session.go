@@ -113,6 +113,11 @@ func (s *Session) Redrive(ctx context.Context, req coordinator.PersonRequest) (c
 	return do[coordinator.RunView](ctx, s, OpRedrive, req)
 }
 
+// Rollback undoes a run's reversible actions. See coordinator.Rollback.
+func (s *Session) Rollback(ctx context.Context, req coordinator.PersonRequest) (coordinator.RunView, error) {
+	return do[coordinator.RunView](ctx, s, OpRollback, req)
+}
+
 // PutBlob keeps content for an input and answers its reference.
 func (s *Session) PutBlob(ctx context.Context, content []byte) (string, error) {
 	return do[string](ctx, s, OpBlob, content)
@@ -241,6 +246,9 @@ var operations = map[string]func(ctx context.Context, e *Engine, body json.RawMe
 	}),
 	OpRedrive: operation(func(ctx context.Context, e *Engine, req coordinator.PersonRequest) (coordinator.RunView, error) {
 		return e.coord.Redrive(ctx, req)
+	}),
+	OpRollback: operation(func(ctx context.Context, e *Engine, req coordinator.PersonRequest) (coordinator.RunView, error) {
+		return e.coord.Rollback(ctx, req)
 	}),
 	OpBlob: operation(func(ctx context.Context, e *Engine, content []byte) (string, error) {
 		return e.store.PutBlob(ctx, content)

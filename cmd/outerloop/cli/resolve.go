@@ -145,6 +145,19 @@ A cancelled run cannot be resumed.`,
 	})
 }
 
+func (a *app) rollbackCommand() *cobra.Command {
+	return a.runDecision(runDecision{
+		name:  "rollback",
+		short: "Undo what a run has done, as far as it can be undone",
+		long: `Does the undo action of each action that the run has done and that declares one, the last
+first, each once, by the same worker with the same input. It is a run of its own; a second
+rollback of a run goes on with the first. A blocked run is closed first, one in progress is
+to be cancelled first. What cannot be undone is named in the rollback's log.`,
+		example: `  outerloop rollback crm-followup-3f2a --by me@example.com --reason "wrong export"`,
+		do:      (*local.Session).Rollback,
+	})
+}
+
 // runDecision is a command by which a person decides about a whole run.
 type runDecision struct {
 	name, short, long, example string
@@ -169,8 +182,11 @@ func (a *app) runDecision(d runDecision) *cobra.Command {
 				return err
 			}
 			return a.actOn(ctx, func(s *local.Session) (string, error) {
-				_, err := d.do(s, ctx, coordinator.PersonRequest{Run: shown.ID, By: who.by, Reason: who.reason})
-				return shown.ID, err
+				view, err := d.do(s, ctx, coordinator.PersonRequest{Run: shown.ID, By: who.by, Reason: who.reason})
+				if err != nil {
+					return shown.ID, err
+				}
+				return view.ID, nil
 			})
 		},
 	}

@@ -40,12 +40,12 @@ Exit codes: 0 done, 1 the work failed, 2 usage or invalid input, 3 waiting for a
 		Args:          a.unknownCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.checkGlobals() }
+	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.checkFormat() }
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
 	root.SetIn(a.In)
 	root.SetFlagErrorFunc(a.flagError)
-	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { writeHelp(cmd.OutOrStdout(), cmd, a.Width) })
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { writeHelp(cmd.OutOrStdout(), cmd) })
 	flags := root.PersistentFlags()
 	flags.StringVarP(&a.format, "output", "o", "text", "`text` for people or json for scripts")
 	flags.StringVar(&a.state, "state", "", "state `FILE` of the embedded engine (default .outerloop/state.db in the project)")
@@ -71,20 +71,14 @@ func (a *app) addCommands(root *cobra.Command) {
 	}
 	add(groupDeclare, a.validateCommand(), a.compileCommand(), a.schemaCommand(), a.explainCommand(), a.scheduleCommand(), a.aslCommand())
 	add(groupDeclare, a.analysisCommands()...)
-	add(groupRun, a.runCommand(), a.devCommand(), a.pauseCommand(), a.resumeCommand(), a.cancelCommand(), a.redriveCommand())
+	add(groupRun, a.runCommand(), a.devCommand(), a.pauseCommand(), a.resumeCommand(), a.cancelCommand(), a.redriveCommand(), a.rollbackCommand())
 	add(groupPeople, a.approvalsCommand(), a.approveCommand(), a.rejectCommand(), a.exceptionsCommand(), a.resolveCommand())
 	add(groupLook, a.runsCommand(), a.showCommand(), a.logCommand(), a.actionsCommand())
 	add(groupKeep, a.doctorCommand(), a.backupCommand(), a.exportCommand(), a.importCommand(), a.pruneCommand(), a.versionCommand())
 	root.AddCommand(a.docsCommand())
 }
 
-// checkGlobals checks the flags of every command.
-func (a *app) checkGlobals() error {
-	if a.project != "" {
-		if _, err := a.needProject(); err != nil {
-			return err
-		}
-	}
+func (a *app) checkFormat() error {
 	if a.format == "text" || a.format == "json" {
 		return nil
 	}
