@@ -40,12 +40,12 @@ Exit codes: 0 done, 1 the work failed, 2 usage or invalid input, 3 waiting for a
 		Args:          a.unknownCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.checkFormat() }
+	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.checkGlobals() }
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
 	root.SetIn(a.In)
 	root.SetFlagErrorFunc(a.flagError)
-	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { writeHelp(cmd.OutOrStdout(), cmd) })
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { writeHelp(cmd.OutOrStdout(), cmd, a.Width) })
 	flags := root.PersistentFlags()
 	flags.StringVarP(&a.format, "output", "o", "text", "`text` for people or json for scripts")
 	flags.StringVar(&a.state, "state", "", "state `FILE` of the embedded engine (default .outerloop/state.db in the project)")
@@ -78,7 +78,13 @@ func (a *app) addCommands(root *cobra.Command) {
 	root.AddCommand(a.docsCommand())
 }
 
-func (a *app) checkFormat() error {
+// checkGlobals checks the flags of every command.
+func (a *app) checkGlobals() error {
+	if a.project != "" {
+		if _, err := a.needProject(); err != nil {
+			return err
+		}
+	}
 	if a.format == "text" || a.format == "json" {
 		return nil
 	}
