@@ -9,6 +9,7 @@ import (
 	"github.com/outerloop-dev/outerloop/pkg/coordinator/protocol"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator/record"
 	"github.com/outerloop-dev/outerloop/pkg/gate"
+	"github.com/outerloop-dev/outerloop/pkg/registry"
 	"github.com/outerloop-dev/outerloop/pkg/store"
 )
 
@@ -227,11 +228,25 @@ func (q *call) cost(reported int64, used gate.Tokens) int64 {
 	}
 	for _, m := range q.def.Project.Models {
 		if m.Name == q.worker.Charter.Agent.Model {
-			return (used.Input*m.Price.Input.Micro + used.Output*m.Price.Output.Micro +
-				used.CacheRead*m.Price.CacheRead.Micro + used.CacheWrite*m.Price.CacheWrite.Micro) / million
+			return priced(m.Price, used)
 		}
 	}
 	return reported
+}
+
+// priced is what tokens cost, rounded up. Where the price list does not say, a
+// token read from a cache costs as much as one sent and one written to it 1.25
+// times as much, so that nothing is counted too low.
+func priced(p registry.Price, used gate.Tokens) int64 {
+	read, write := p.CacheRead.Micro, p.CacheWrite.Micro
+	if p.CacheRead.Currency == "" {
+		read = p.Input.Micro
+	}
+	if p.CacheWrite.Currency == "" {
+		write = p.Input.Micro + p.Input.Micro/4
+	}
+	total := used.Input*p.Input.Micro + used.Output*p.Output.Micro + used.CacheRead*read + used.CacheWrite*write
+	return (total + million - 1) / million
 }
 
 // late records a result that nobody waits for any more. What the step came to
