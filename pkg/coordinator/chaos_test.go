@@ -203,14 +203,9 @@ func chaosRun(t testing.TB, base *world, seed uint64) (map[string]int, error) {
 	for range 4 {
 		w.later(time.Duration(w.rand.IntN(200))*time.Second, "person looks", w.person)
 	}
-	w.later(time.Duration(w.rand.IntN(120))*time.Second, "an event", func() {
-		for range 20 { // its sender tells it until it is taken
-			_, err := w.coord.Publish(w.ctx, coordinator.PublishRequest{Event: "session.closed", ID: "e1", Data: []byte(`{"key":"a"}`)})
-			if err == nil {
-				return
-			}
-		}
-	})
+	if _, waits := w.defs[w.latest["test"]].Node("closed"); waits {
+		w.later(time.Duration(w.rand.IntN(120))*time.Second, "an event", w.event)
+	}
 	if w.rand.IntN(4) == 0 {
 		w.later(time.Duration(w.rand.IntN(120))*time.Second, "cancel", func() {
 			_, _ = w.coord.Cancel(w.ctx, coordinator.PersonRequest{Run: run, By: "ann"})
@@ -236,6 +231,16 @@ func chaosRun(t testing.TB, base *world, seed uint64) (map[string]int, error) {
 		return nil, fmt.Errorf("%w\n%s", err, w.tail(120))
 	}
 	return w.chaos.seen, nil
+}
+
+// event is told by its sender until it is taken.
+func (w *world) event() {
+	for range 20 {
+		_, err := w.coord.Publish(w.ctx, coordinator.PublishRequest{Event: "session.closed", ID: "e1", Data: []byte(`{"key":"a"}`)})
+		if err == nil {
+			return
+		}
+	}
 }
 
 // person decides what is open, one way or the other.
