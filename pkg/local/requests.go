@@ -22,6 +22,8 @@ const (
 	OpPrune    = "prune"
 	OpClean    = "clean"
 	OpPause    = "pause"
+	OpPublish  = "publish"
+	OpWebhook  = "webhook"
 )
 
 // Request is one command of a visitor, one line of JSON on the socket.
@@ -72,6 +74,7 @@ var codes = map[string]error{
 	"not_possible":  coordinator.ErrNotPossible,
 	"conflict":      coordinator.ErrConflict,
 	"no_definition": coordinator.ErrNoDefinition,
+	"machine":       ErrMachine,
 	"closed":        ErrClosed,
 }
 
@@ -97,6 +100,13 @@ type startBody struct {
 	Rerun   bool            `json:"rerun,omitempty"`
 	Trigger string          `json:"trigger,omitempty"`
 	By      string          `json:"by,omitempty"`
+}
+
+// webhookBody is a delivery whose signature was verified.
+type webhookBody struct {
+	Name    string            `json:"name"`
+	Body    json.RawMessage   `json:"body"`
+	Headers map[string]string `json:"headers,omitempty"`
 }
 
 // pauseBody pauses a loop or resumes it.

@@ -129,6 +129,17 @@ func (s *Session) Drive(ctx context.Context) (Idle, error) {
 	return do[Idle](ctx, s, OpDrive, nil)
 }
 
+// Publish hands an event from outside in. See coordinator.Publish.
+func (s *Session) Publish(ctx context.Context, req coordinator.PublishRequest) (coordinator.Published, error) {
+	return do[coordinator.Published](ctx, s, OpPublish, req)
+}
+
+// Webhook hands a webhook's delivery in, whose signature the caller has
+// verified. See coordinator.Webhook.
+func (s *Session) Webhook(ctx context.Context, name string, body json.RawMessage, headers map[string]string) ([]coordinator.Fired, error) {
+	return do[[]coordinator.Fired](ctx, s, OpWebhook, webhookBody{Name: name, Body: body, Headers: headers})
+}
+
 // Pause lets triggers start nothing of a loop until Resume; open runs go on.
 // Error: coordinator.ErrNoLoop.
 func (s *Session) Pause(ctx context.Context, loopName string) error {
@@ -177,8 +188,9 @@ func do[Answer any](ctx context.Context, s *Session, op string, body any) (answe
 }
 
 // repeatable tells whether an operation may be asked for twice. A decision may
-// not: the second would be told that it was decided, by itself.
-func repeatable(op string) bool { return op != OpDecide && op != OpResolve }
+// not: the second would be told that it was decided, by itself. Nor may an
+// event: without an id it would be two.
+func repeatable(op string) bool { return op != OpDecide && op != OpResolve && op != OpPublish }
 
 // errOwnerGone says that the owner went away before it answered.
 var errOwnerGone = errors.New("the owner of the state file went away")
@@ -258,6 +270,12 @@ var operations = map[string]func(ctx context.Context, e *Engine, body json.RawMe
 			return true, e.coord.Pause(ctx, req.Loop)
 		}
 		return false, e.coord.Resume(ctx, req.Loop)
+	}),
+	OpPublish: operation(func(ctx context.Context, e *Engine, req coordinator.PublishRequest) (coordinator.Published, error) {
+		return e.coord.Publish(ctx, req)
+	}),
+	OpWebhook: operation(func(ctx context.Context, e *Engine, req webhookBody) ([]coordinator.Fired, error) {
+		return e.coord.Webhook(ctx, req.Name, req.Body, req.Headers)
 	}),
 	OpPrune: operation(func(ctx context.Context, e *Engine, req pruneBody) (int, error) {
 		return e.Prune(ctx, req.Before)
