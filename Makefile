@@ -31,9 +31,9 @@ dev: $(BIN) ## Keep the embedded engine running: schedules, queues, waits
 	$(BIN) dev
 
 test: ## Run all tests; the race detector too where a C compiler is found
-	go test ./...
+	go test -timeout 20m ./...
 	@if command -v gcc >/dev/null || command -v cc >/dev/null; then \
-	  echo "race tests"; CGO_ENABLED=1 go test -race -short $(RACE); \
+	  echo "race tests"; CGO_ENABLED=1 go test -race -short -timeout 20m $(RACE); \
 	elif [ -n "$$CI" ]; then echo "make test: no C compiler, and race tests are required here" >&2; exit 1; \
 	else echo "race tests skipped: no C compiler found"; fi
 
