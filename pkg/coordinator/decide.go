@@ -163,6 +163,22 @@ func personNamed(p *registry.Project, who string) string {
 	return who
 }
 
+// person is who acts: someone of the project that the run has pinned. Error:
+// ErrNotAllowed, as of a decision.
+func (c *Coordinator) person(ctx context.Context, run, who string) (string, error) {
+	def, err := c.definitionOf(ctx, run)
+	if err != nil {
+		return "", err
+	}
+	name := personNamed(def.Project, who)
+	if def.Project != nil {
+		if _, known := def.Project.Person(name); known {
+			return name, nil
+		}
+	}
+	return "", fmt.Errorf("%s is nobody of the project: %w", who, ErrNotAllowed)
+}
+
 // mayDecide tells whether a person is among the approvers and not among those
 // who never may.
 func mayDecide(p *registry.Project, ap *record.Approval, who string) error {

@@ -137,7 +137,7 @@ func TestExceptionsAreResolved(t *testing.T) {
 				run := start(t, w, `{"key":"a"}`)
 				w.run(time.Minute, 300)
 				exc := exceptionOf(t, w)
-				if exc.Step != "draft" || exc.Cause != "broken on purpose" || exc.Tried != "1 attempts (1 × fatal)" || exc.Owner != "ops" {
+				if exc.Step != "draft" || exc.Cause != "broken on purpose" || exc.Tried != "1 attempt (1 × fatal)" || exc.Owner != "ops" {
 					t.Errorf("the exception is %+v", exc)
 				}
 				req := coordinator.ResolveRequest{Exception: exc.ID, Way: way, By: "ann", Reason: "because"}
@@ -193,7 +193,7 @@ func TestRedriveAndCancel(t *testing.T) {
 	other := start(t, w, `{"key":"b"}`)
 	w.run(5*time.Millisecond, 300)
 	view, err := w.coord.Cancel(w.ctx, coordinator.PersonRequest{Run: other, By: "ann", Reason: "wrong"})
-	if err != nil || view.Status != outerloop.StatusFailed || view.Reason != "cancelled" {
+	if err != nil || view.Status != outerloop.StatusFailed || view.Reason != "cancelled by ann: wrong" || len(view.Waiting) != 0 {
 		t.Errorf("cancelled run is %+v, %v", view, err)
 	}
 	w.run(time.Hour, 300)

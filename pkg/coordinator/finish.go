@@ -198,6 +198,7 @@ func (c *Coordinator) countSteps(ctx context.Context, id string) (map[string]int
 	return counts, err
 }
 
+// countName is what a step counts as.
 func countName(s *record.Step) string {
 	if s.State == outerloop.StepSettled {
 		return string(s.Outcome)

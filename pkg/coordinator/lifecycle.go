@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/outerloop-dev/outerloop"
@@ -123,8 +124,26 @@ func (c *Coordinator) voidException(ctx context.Context, id string, run *record.
 
 // Cancel marks the run, so that every gate call answers stop from then on, stops
 // its execution, and closes it as soon as no action is executing; else the
-// watch does. Cancelling again is no error. Errors: ErrNoRun, ErrRunClosed.
+// watch does. Cancelling again is no error. Errors: ErrNoRun, ErrNotAllowed,
+// ErrRunClosed.
 func (c *Coordinator) Cancel(ctx context.Context, req PersonRequest) (RunView, error) {
+	var err error
+	if req.By, err = c.person(ctx, req.Run, req.By); err != nil {
+		return RunView{}, err
+	}
+	return c.cancel(ctx, req)
+}
+
+// cancelled begins the reason of every cancelled run.
+const cancelled = "cancelled"
+
+// wasCancelled tells whether the run ended, or is about to end, by a cancel.
+func wasCancelled(run *record.Run) bool {
+	return run.Cancelling || run.Status == outerloop.StatusFailed && strings.HasPrefix(run.Reason, cancelled)
+}
+
+// cancel is Cancel for a person, or for what cancels by itself.
+func (c *Coordinator) cancel(ctx context.Context, req PersonRequest) (RunView, error) {
 	_, err := deciding(ctx, c, "cancelling "+req.Run, func(ctx context.Context) (struct{}, error) {
 		run, err := c.runOf(ctx, req.Run)
 		switch {
@@ -135,7 +154,7 @@ func (c *Coordinator) Cancel(ctx context.Context, req PersonRequest) (RunView, e
 		case run.Cancelling:
 			return struct{}{}, nil
 		}
-		run.Cancelling = true
+		run.Cancelling, run.Reason = true, cancelled+" by "+req.By+reasonText(cut(req.Reason, logText))
 		run.Note(record.Entry{At: c.now(), Kind: "cancelling", By: req.By, Rule: cut(req.Reason, logText)})
 		return struct{}{}, c.write(ctx, run.Put())
 	})
@@ -159,14 +178,18 @@ func (c *Coordinator) finishCancel(ctx context.Context, id string) (bool, error)
 		if err != nil || !run.Cancelling {
 			return false, err
 		}
-		if err := c.cfg.Executions.Stop(ctx, executionName(id, run.Gen), outerloop.ErrorStop, "cancelled"); err != nil {
+		if err := c.cfg.Executions.Stop(ctx, executionName(id, run.Gen), outerloop.ErrorStop, cancelled); err != nil {
 			return false, fmt.Errorf("stopping the execution: %w", err)
 		}
 		busy, err := c.acting(ctx, run)
 		if err != nil || busy {
 			return false, err
 		}
-		c.closeRun(run, outerloop.StatusFailed, "cancelled")
+		reason := run.Reason
+		if !strings.HasPrefix(reason, cancelled) { // by an older version
+			reason = cancelled
+		}
+		c.closeRun(run, outerloop.StatusFailed, reason)
 		return true, c.write(ctx, run.Closing()...)
 	})
 	if err != nil || !closed {
@@ -196,16 +219,25 @@ func (c *Coordinator) acting(ctx context.Context, run *record.Run) (bool, error)
 // Redrive raises the generation of a blocked or failed run and starts it again:
 // settled steps answer from their records, done actions stay done, a rejected or
 // expired approval gets a new visit (R33). A cancelled run stays cancelled.
-// Errors: ErrNoRun, ErrNotPossible.
+// Errors: ErrNoRun, ErrNotAllowed, ErrNotPossible.
 func (c *Coordinator) Redrive(ctx context.Context, req PersonRequest) (RunView, error) {
+	var err error
+	if req.By, err = c.person(ctx, req.Run, req.By); err != nil {
+		return RunView{}, err
+	}
+	return c.redrive(ctx, req)
+}
+
+// redrive is Redrive for a person, or for the parent of a sub-loop.
+func (c *Coordinator) redrive(ctx context.Context, req PersonRequest) (RunView, error) {
 	_, err := deciding(ctx, c, "redriving "+req.Run, func(ctx context.Context) (struct{}, error) {
 		var none struct{}
 		run, err := c.runOf(ctx, req.Run)
 		if err != nil {
 			return none, err
 		}
-		redrivable := run.Status == outerloop.StatusBlocked || run.Status == outerloop.StatusFailed && run.Reason != "cancelled"
-		if !redrivable || run.Cancelling {
+		redrivable := run.Status == outerloop.StatusBlocked || run.Status == outerloop.StatusFailed
+		if !redrivable || wasCancelled(run) {
 			return none, fmt.Errorf("run %s is %s (%s): %w", run.ID, run.Status, run.Reason, ErrNotPossible)
 		}
 		ops, err := c.resolvedByRedrive(ctx, run, req)

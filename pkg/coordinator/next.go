@@ -118,7 +118,8 @@ func (v *view) lacking(ctx context.Context, n *loop.Node, items []int) (missing,
 			if out.missing != "" {
 				root = out.missing
 			}
-			return root, fmt.Sprintf("needs %s, which ended %s", root, v.endOf(root, out, items)), nil
+			reason, err = v.ended(ctx, root, out, items)
+			return root, reason, err
 		}
 	}
 	return "", "", nil
@@ -136,14 +137,24 @@ func (v *view) notWhen(ctx context.Context, n *loop.Node, items []int) (string, 
 	return "when: " + text, nil
 }
 
-// endOf is the outcome of the step that is named as missing.
-func (v *view) endOf(path string, near result, items []int) outerloop.Outcome {
-	if n, ok := v.def.Node(path); ok && near.missing == path && n.Depth <= len(items) {
-		if step := v.steps[address(n, items)]; step != nil && step.Outcome != "" {
-			return step.Outcome
-		}
+// ended words how the step ended without whose output a node does not run; near
+// is what lies between, or that step itself.
+func (v *view) ended(ctx context.Context, path string, near result, items []int) (string, error) {
+	n, ok := v.def.Node(path)
+	if !ok || n.Depth > len(items) {
+		return fmt.Sprintf("needs %s, which ended %s", path, near.outcome), nil
 	}
-	return near.outcome
+	if err := v.fetch(ctx, addressesOf(n, items)...); err != nil {
+		return "", err
+	}
+	out := v.of(n, items)
+	switch {
+	case !out.settled:
+		out = near
+	case n.Review != nil && out.outcome != out.step.Outcome:
+		return fmt.Sprintf("needs %s, whose review ended %s", path, out.outcome), nil
+	}
+	return fmt.Sprintf("needs %s, which ended %s", path, out.outcome), nil
 }
 
 func (v *view) openEach(ctx context.Context, n *loop.Node, items []int, head *record.Step) (string, error) {

@@ -78,6 +78,7 @@ func (q *delivered) approvalRecord(ctx context.Context, step *record.Step, need 
 // park makes an action's step wait for its approval, before any handler.
 func (q *call) park(ctx context.Context, need *approvalNeeded) (admission, error) {
 	step := q.record(ctx)
+	step.Worker = q.worker.Charter.Worker
 	ops, verdict, err := q.parkOps(ctx, step, need)
 	if err != nil {
 		return admission{}, err

@@ -38,8 +38,8 @@ func (c *Coordinator) runView(ctx context.Context, r *record.Run) (RunView, erro
 	if r.Parent != nil {
 		out.Parent = r.Parent.Run
 	}
-	if r.Cancelling {
-		out.Reason = "cancelling"
+	if r.Cancelling && !r.Status.Closed() {
+		out.Reason = "cancelling: " + r.Reason
 	}
 	if !r.Output.IsZero() {
 		raw, err := c.raw(ctx, r.Output)
@@ -64,7 +64,7 @@ func (c *Coordinator) observe(ctx context.Context, r *record.Run, visit func(*re
 		if err != nil {
 			return err
 		}
-		counts[countName(step)]++
+		counts[c.countName(step, r)]++
 		if visit != nil {
 			visit(step)
 		}
@@ -74,11 +74,14 @@ func (c *Coordinator) observe(ctx context.Context, r *record.Run, visit func(*re
 		return RunView{}, fmt.Errorf("reading the steps of %s: %w", r.ID, err)
 	}
 	out.Counts = counts
-	if r.Exception != "" && !hasWait(out.Waiting, r.Exception) {
+	if r.Exception != "" && !over(r) && !hasWait(out.Waiting, r.Exception) {
 		err = c.waitsFor(ctx, r.Exception, &out)
 	}
 	return out, err
 }
+
+// over tells whether nobody is asked about the run any more.
+func over(r *record.Run) bool { return r.Status.Closed() || r.Cancelling }
 
 func hasWait(list []WaitView, id string) bool {
 	for _, w := range list {
@@ -90,7 +93,7 @@ func hasWait(list []WaitView, id string) bool {
 }
 
 func (c *Coordinator) waits(ctx context.Context, r *record.Run, s *record.Step, out *RunView) error {
-	if r.Status.Closed() || s.State == outerloop.StepSettled {
+	if over(r) || s.State == outerloop.StepSettled {
 		return nil
 	}
 	if s.State == outerloop.StepParked {
@@ -135,11 +138,11 @@ func (c *Coordinator) Show(ctx context.Context, id string) (ShowView, error) {
 		return ShowView{}, err
 	}
 	out := ShowView{Steps: []StepView{}}
-	out.RunView, err = c.observe(ctx, r, func(s *record.Step) { out.Steps = append(out.Steps, stepView(s)) })
+	out.RunView, err = c.observe(ctx, r, func(s *record.Step) { out.Steps = append(out.Steps, c.stepView(s, r)) })
 	return out, err
 }
 
-func stepView(s *record.Step) StepView {
+func (c *Coordinator) stepView(s *record.Step, r *record.Run) StepView {
 	view := StepView{
 		Path: s.Name, Worker: s.Worker, Status: s.State, Attempts: s.Attempts, StartedAt: momentOf(s.Started),
 		EndedAt: momentOf(s.Ended), Outcome: s.Outcome, Reason: s.Reason, Cost: float64(s.Cost) / micro, Tokens: s.Tokens,
@@ -150,7 +153,31 @@ func stepView(s *record.Step) StepView {
 	if s.State == outerloop.StepSettled {
 		view.Unresolved = s.Unresolved
 	}
+	if c.stillWaits(s, r) {
+		view.Status, view.Outcome, view.EndedAt = outerloop.StepOpen, "", nil
+		view.Reason = "waits until " + s.Block.Until.UTC().Format("2006-01-02 15:04 MST")
+	}
 	return view
+}
+
+// stillWaits tells whether a wait for a time goes on, whose record is settled
+// from its beginning.
+func (c *Coordinator) stillWaits(s *record.Step, r *record.Run) bool {
+	if s.Outcome != outerloop.OutcomeCompleted || s.Block == nil || s.Block.Until == nil {
+		return false
+	}
+	at := c.now()
+	if r.Status.Closed() {
+		at = r.Ended
+	}
+	return at.Before(*s.Block.Until)
+}
+
+func (c *Coordinator) countName(s *record.Step, r *record.Run) string {
+	if c.stillWaits(s, r) {
+		return string(outerloop.StepOpen)
+	}
+	return countName(s)
 }
 
 // Runs lists runs, newest first: of closed ones with the counts they ended with.

@@ -1,11 +1,11 @@
 package coordinator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/outerloop-dev/outerloop"
@@ -20,6 +20,11 @@ func (c *Coordinator) Log(ctx context.Context, id string) ([]LogView, error) {
 	if err != nil {
 		return nil, err
 	}
+	def, err := c.definitionOf(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	places := newOrder(def)
 	out := entries(r, "", r.Log)
 	part := record.RunKey(id).Part
 	seen := map[string]bool{}
@@ -29,6 +34,7 @@ func (c *Coordinator) Log(ctx context.Context, id string) ([]LogView, error) {
 			if err != nil {
 				return err
 			}
+			places.add(step.Name, step.Path)
 			for _, e := range decisions(r, step) { // a later visit carries the log of the one before
 				if key := e.Step + e.At.String() + e.Kind + e.Rule; !seen[key] {
 					seen[key] = true
@@ -48,7 +54,9 @@ func (c *Coordinator) Log(ctx context.Context, id string) ([]LogView, error) {
 		}
 		return err
 	})
-	sort.SliceStable(out, func(i, j int) bool { return out[i].At.Before(out[j].At) })
+	slices.SortStableFunc(out, func(a, b LogView) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(places.of(a), places.of(b)))
+	})
 	for i := range out {
 		out[i].ID = fmt.Sprintf("%s/%d", id, i+1)
 	}

@@ -16,8 +16,8 @@ import (
 
 // Resolve records a person's answer to an exception and lets the run go on, or
 // ends it (R39). The first answer wins; a later one is told whose it was
-// (*DecidedError). Errors: ErrNoException, ErrDecided, ErrRunClosed,
-// ErrNotPossible, *InputError.
+// (*DecidedError). Errors: ErrNoException, ErrDecided, ErrNotAllowed,
+// ErrRunClosed, ErrNotPossible, *InputError.
 func (c *Coordinator) Resolve(ctx context.Context, req ResolveRequest) (ExceptionView, error) {
 	if req.By == "" {
 		return ExceptionView{}, &InputError{What: "resolution", Faults: []string{"by whom?"}}
@@ -88,6 +88,9 @@ func (c *Coordinator) resolve(ctx context.Context, req ResolveRequest) (*record.
 		return nil, &DecidedError{ID: exc.ID, Decision: exc.Resolution, By: exc.By, At: exc.At}
 	case !slices.Contains(exc.Ways, req.Way):
 		return nil, fmt.Errorf("%s: only %v: %w", req.Way, exc.Ways, ErrNotPossible)
+	}
+	if req.By, err = c.person(ctx, exc.Run, req.By); err != nil {
+		return nil, err
 	}
 	exc.Resolution, exc.By, exc.Reason, exc.At = req.Way, req.By, req.Reason, c.now()
 	if exc.Class == "duplicate" {

@@ -196,7 +196,7 @@ func (q *call) failed(step *record.Step, f *fault) gate.Verdict {
 	}
 	step.Worker = q.worker.Charter.Worker
 	verdict := protocol.Fail(step, class, cut(f.cause, causeLimit), retries)
-	step.Cause = class.ErrorName() + ": " + cut(f.cause, causeLimit)
+	step.Reason, step.Cause = "", class.ErrorName()+": "+cut(f.cause, causeLimit)
 	if step.GaveUp != nil {
 		step.GaveUp.Ask, step.GaveUp.Halt, step.GaveUp.To = f.ask, f.halt, f.to
 	}

@@ -44,7 +44,7 @@ func (c *Coordinator) takeSlot(ctx context.Context, s *starting, slot *record.Lo
 		case loop.OverlapSkip:
 			return nil, &OverlapError{Loop: s.run.Loop, Open: held[0]}
 		case loop.OverlapReplace:
-			if _, err := c.Cancel(ctx, PersonRequest{Run: held[0], By: "overlap: replace", Reason: "replaced by " + s.run.ID}); err != nil && !errors.Is(err, ErrRunClosed) {
+			if _, err := c.cancel(ctx, PersonRequest{Run: held[0], By: "overlap: replace", Reason: "replaced by " + s.run.ID}); err != nil && !errors.Is(err, ErrRunClosed) {
 				return nil, err
 			}
 			held = held[1:]
