@@ -29,6 +29,10 @@ func TestOnlyPeopleOfTheProjectAct(t *testing.T) {
 			_, err := w.coord.Redrive(w.ctx, coordinator.PersonRequest{Run: run, By: by})
 			return err
 		},
+		"rollback": func(by string) error {
+			_, err := w.coord.Rollback(w.ctx, coordinator.PersonRequest{Run: run, By: by})
+			return err
+		},
 		"resolve": func(by string) error {
 			_, err := w.coord.Resolve(w.ctx, coordinator.ResolveRequest{Exception: exc.ID, Way: coordinator.WayRetry, By: by})
 			return err

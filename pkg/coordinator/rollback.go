@@ -26,10 +26,14 @@ const (
 // whose steps are the undo actions with the input of what they undo, delivered
 // to the same workers through the same gate; asking again goes on with it. A
 // blocked run is closed first. What cannot be undone stays, and is named in the
-// rollback's log. Errors: ErrNoRun; ErrNotPossible (wrapped) while the run is in
+// rollback's log. Errors: ErrNoRun; ErrNotAllowed; ErrNotPossible (wrapped) while the run is in
 // progress, where an action's outcome is open, where nothing can be undone, and
 // where the engine delivers nothing outside a machine.
 func (c *Coordinator) Rollback(ctx context.Context, req PersonRequest) (RunView, error) {
+	var err error
+	if req.By, err = c.person(ctx, req.Run, req.By); err != nil {
+		return RunView{}, err
+	}
 	id, err := deciding(ctx, c, "rolling back "+req.Run, func(ctx context.Context) (string, error) { return c.startRollback(ctx, req) })
 	if err != nil {
 		return RunView{}, err
