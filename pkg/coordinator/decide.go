@@ -163,20 +163,19 @@ func personNamed(p *registry.Project, who string) string {
 	return who
 }
 
-// person is who acts: someone of the project that the run has pinned. Error:
-// ErrNotAllowed, as of a decision.
-func (c *Coordinator) person(ctx context.Context, run, who string) (string, error) {
+// mayAct tells whether who acts is someone of the project that the run has
+// pinned. Error: ErrNotAllowed, as of a decision.
+func (c *Coordinator) mayAct(ctx context.Context, run, who string) error {
 	def, err := c.definitionOf(ctx, run)
 	if err != nil {
-		return "", err
+		return err
 	}
-	name := personNamed(def.Project, who)
 	if def.Project != nil {
-		if _, known := def.Project.Person(name); known {
-			return name, nil
+		if _, known := def.Project.Person(personNamed(def.Project, who)); known {
+			return nil
 		}
 	}
-	return "", fmt.Errorf("%s is nobody of the project: %w", who, ErrNotAllowed)
+	return fmt.Errorf("%s is nobody of the project: %w", who, ErrNotAllowed)
 }
 
 // mayDecide tells whether a person is among the approvers and not among those

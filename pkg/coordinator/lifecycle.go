@@ -127,8 +127,7 @@ func (c *Coordinator) voidException(ctx context.Context, id string, run *record.
 // watch does. Cancelling again is no error. Errors: ErrNoRun, ErrNotAllowed,
 // ErrRunClosed.
 func (c *Coordinator) Cancel(ctx context.Context, req PersonRequest) (RunView, error) {
-	var err error
-	if req.By, err = c.person(ctx, req.Run, req.By); err != nil {
+	if err := c.mayAct(ctx, req.Run, req.By); err != nil {
 		return RunView{}, err
 	}
 	return c.cancel(ctx, req)
@@ -221,8 +220,7 @@ func (c *Coordinator) acting(ctx context.Context, run *record.Run) (bool, error)
 // expired approval gets a new visit (R33). A cancelled run stays cancelled.
 // Errors: ErrNoRun, ErrNotAllowed, ErrNotPossible.
 func (c *Coordinator) Redrive(ctx context.Context, req PersonRequest) (RunView, error) {
-	var err error
-	if req.By, err = c.person(ctx, req.Run, req.By); err != nil {
+	if err := c.mayAct(ctx, req.Run, req.By); err != nil {
 		return RunView{}, err
 	}
 	return c.redrive(ctx, req)

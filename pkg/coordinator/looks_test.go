@@ -46,7 +46,7 @@ func TestOnlyPeopleOfTheProjectAct(t *testing.T) {
 	}
 	want(t, w, run, outerloop.StatusBlocked)
 	said, err := w.coord.Resolve(w.ctx, coordinator.ResolveRequest{Exception: exc.ID, Way: coordinator.WayRetry, By: "ANN@example.com"})
-	if err != nil || said.By != "ann" {
+	if err != nil || said.By != "ANN@example.com" {
 		t.Errorf("ann's own word: %+v, %v", said, err)
 	}
 }
@@ -64,7 +64,7 @@ func TestACancelledRunAsksNobody(t *testing.T) {
 		t.Errorf("waiting are %+v, the parked step is %+v", view.Waiting, s)
 	}
 	out, err := w.coord.Cancel(w.ctx, coordinator.PersonRequest{Run: run, By: "ann@example.com", Reason: "wrong list"})
-	if err != nil || out.Reason != "cancelled by ann: wrong list" || len(out.Waiting) != 0 {
+	if err != nil || out.Reason != "cancelled by ann@example.com: wrong list" || len(out.Waiting) != 0 {
 		t.Errorf("the cancelled run is %+v, %v", out, err)
 	}
 }

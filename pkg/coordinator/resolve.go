@@ -89,7 +89,7 @@ func (c *Coordinator) resolve(ctx context.Context, req ResolveRequest) (*record.
 	case !slices.Contains(exc.Ways, req.Way):
 		return nil, fmt.Errorf("%s: only %v: %w", req.Way, exc.Ways, ErrNotPossible)
 	}
-	if req.By, err = c.person(ctx, exc.Run, req.By); err != nil {
+	if err := c.mayAct(ctx, exc.Run, req.By); err != nil {
 		return nil, err
 	}
 	exc.Resolution, exc.By, exc.Reason, exc.At = req.Way, req.By, req.Reason, c.now()

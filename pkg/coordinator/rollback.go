@@ -30,8 +30,7 @@ const (
 // progress, where an action's outcome is open, where nothing can be undone, and
 // where the engine delivers nothing outside a machine.
 func (c *Coordinator) Rollback(ctx context.Context, req PersonRequest) (RunView, error) {
-	var err error
-	if req.By, err = c.person(ctx, req.Run, req.By); err != nil {
+	if err := c.mayAct(ctx, req.Run, req.By); err != nil {
 		return RunView{}, err
 	}
 	id, err := deciding(ctx, c, "rolling back "+req.Run, func(ctx context.Context) (string, error) { return c.startRollback(ctx, req) })
