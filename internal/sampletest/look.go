@@ -85,10 +85,10 @@ func (w *World) Fact(name string, into any) {
 	r, err := local.OpenReader(w.Context(), filepath.Join(w.Dir, "state.db"))
 	w.must(err)
 	defer func() { _ = r.Close() }()
-	raw, err := r.Fact(w.Context(), name)
+	fact, err := r.Fact(w.Context(), name)
 	w.must(err)
-	if raw == nil {
+	if fact.Value == nil {
 		w.Fatalf("there is no fact %s", name)
 	}
-	w.must(json.Unmarshal(raw, into))
+	w.must(json.Unmarshal(fact.Value, into))
 }
