@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -96,7 +97,7 @@ func (a *app) readShow(ctx context.Context, id string, history bool) (showDocume
 
 // whoCancelled finds the word of the person who cancelled a run; nil: nobody did.
 func whoCancelled(ctx context.Context, r reader, run coordinator.RunView) (*cancelled, error) {
-	if run.Reason != "cancelled" && run.Reason != "cancelling" {
+	if !strings.HasPrefix(run.Reason, "cancelled") && !strings.HasPrefix(run.Reason, "cancelling") {
 		return nil, nil
 	}
 	entries, err := r.Log(ctx, run.ID)
@@ -157,7 +158,11 @@ func (a *app) noRuns() error {
 const fewSteps = 12
 
 func (a *app) printShow(doc showDocument, steps bool) {
-	a.writeRun(doc.RunView)
+	head := doc.RunView
+	if doc.Cancelled != nil {
+		head.Reason = "" // said in full below
+	}
+	a.writeRun(head)
 	if c := doc.Cancelled; c != nil {
 		a.wrap("  ", fmt.Sprintf("cancelled by %s at %s UTC: %s", plain(c.By), stamp(&c.At), plain(c.Reason)))
 	}
