@@ -3,10 +3,8 @@ package coordinator
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/outerloop-dev/outerloop"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator/record"
@@ -89,35 +87,36 @@ func entries(r *record.Run, step string, list []record.Entry) []LogView {
 	return out
 }
 
-// actionsListed bounds a listing of actions.
-const actionsListed = 1000
-
-var errEnough = errors.New("enough")
-
 // Actions searches the action log, in the order of the entries: at most 1,000.
 func (c *Coordinator) Actions(ctx context.Context, want ActionsQuery) ([]ActionView, error) {
-	out := []ActionView{}
+	page, err := c.ActionsPage(ctx, want)
+	return page.Items, err
+}
+
+// ActionsPage is one page of Actions, of 1,000 where the query sets no limit.
+// Error: *InputError where After names no page.
+func (c *Coordinator) ActionsPage(ctx context.Context, want ActionsQuery) (Page[ActionView], error) {
+	page := Page[ActionView]{Items: []ActionView{}}
+	var parts []string
 	err := c.eachLoop(ctx, func(name string) error {
-		if want.Loop != "" && want.Loop != name {
-			return nil
+		if want.Loop == "" || want.Loop == name {
+			parts = append(parts, record.ActionListPart(name))
 		}
-		q := store.Query{Index: store.ByList, Part: record.ActionListPart(name), Prefix: want.Key}
-		return c.each(ctx, q, func(item *store.Item) error {
-			a, err := record.DecodeAction(item)
-			if err != nil {
-				return err
-			}
-			if out = append(out, actionView(a)); len(out) >= actionsListed {
-				return errEnough
-			}
-			return nil
-		})
+		return nil
 	})
-	if errors.Is(err, errEnough) {
-		err = nil
+	if err != nil {
+		return page, err
 	}
-	slices.SortStableFunc(out, func(a, b ActionView) int { return strings.Compare(a.ID, b.ID) })
-	return out, err
+	l := listing{parts: parts, prefix: want.Key, shared: true, after: want.After, limit: sizeOf(want.Limit, mostListed)}
+	page.Next, err = c.list(ctx, l, func(item *store.Item) (bool, error) {
+		a, err := record.DecodeAction(item)
+		if err != nil {
+			return false, err
+		}
+		page.Items = append(page.Items, actionView(a))
+		return true, nil
+	})
+	return page, err
 }
 
 func actionView(a *record.Action) ActionView {

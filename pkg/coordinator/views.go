@@ -160,13 +160,29 @@ type RunsQuery struct {
 	Open bool
 	// Limit is at most 1,000; 0: 50.
 	Limit int
+	// After is the Next of the page before; empty: the first page.
+	After string
 }
 
-// ApprovalsQuery selects approvals by run; empty: of all runs.
-type ApprovalsQuery struct{ Run string }
+// ApprovalsQuery selects undecided approvals, oldest first.
+type ApprovalsQuery struct {
+	// Run is one run's id; empty: of all runs.
+	Run string
+	// Limit is a page's, at most 1,000; 0: all in a list, 100 in a page.
+	Limit int
+	// After is the Next of the page before; empty: the first page.
+	After string
+}
 
-// ExceptionsQuery selects exceptions by run; empty: of all runs.
-type ExceptionsQuery struct{ Run string }
+// ExceptionsQuery selects open exceptions, oldest first.
+type ExceptionsQuery struct {
+	// Run is one run's id; empty: of all runs.
+	Run string
+	// Limit is a page's, at most 1,000; 0: all in a list, 100 in a page.
+	Limit int
+	// After is the Next of the page before; empty: the first page.
+	After string
+}
 
 // ActionsQuery selects entries of the action log.
 type ActionsQuery struct {
@@ -174,6 +190,10 @@ type ActionsQuery struct {
 	Loop string
 	// Key is what the entries begin with; empty: all.
 	Key string
+	// Limit is at most 1,000; 0: 1,000.
+	Limit int
+	// After is the Next of the page before; empty: the first page.
+	After string
 }
 
 // Tick says what one round of the watch found and repaired.
