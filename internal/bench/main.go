@@ -34,6 +34,7 @@ type figures struct {
 	Startup float64 `json:"startup_ms"`
 	RSS     float64 `json:"rss_mb"`
 	cpu     float64 // milliseconds of processor time a W1 run, with 64 in flight
+	shared  float64 // syncs a W1 run, with 64 in flight
 }
 
 type options struct {
@@ -45,6 +46,7 @@ type options struct {
 	each    int
 	once    bool
 	profile string
+	allocs  string
 	dir     string
 }
 
@@ -58,6 +60,7 @@ func main() {
 	flag.IntVar(&o.each, "each", 0, "measure instead one run with a step for each of so many items, as in -each 10000")
 	flag.BoolVar(&o.once, "once", false, "do one W1 run and exit: what start-up is measured by")
 	flag.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the measured runs")
+	flag.StringVar(&o.allocs, "memprofile", "", "write a profile of what was allocated")
 	flag.StringVar(&o.dir, "dir", "", "where the state file is made; empty: a temporary directory")
 	flag.Parse()
 	if err := run(context.Background(), o); err != nil {
@@ -78,14 +81,12 @@ func run(ctx context.Context, o options) (err error) {
 	if o.backlog > 0 {
 		return backlog(ctx, dir, o)
 	}
-	if o.profile != "" {
+	if o.each > 0 {
 		stop, err := profile(o.profile)
 		if err != nil {
 			return err
 		}
 		defer stop()
-	}
-	if o.each > 0 {
 		return each(ctx, dir, o.each)
 	}
 	startup, err := startup(ctx)
@@ -108,8 +109,11 @@ func run(ctx context.Context, o options) (err error) {
 	return os.WriteFile(o.out, append(text, '\n'), 0o644)
 }
 
-// profile writes a CPU profile until it is stopped.
+// profile writes a CPU profile, where a path is given, until it is stopped.
 func profile(path string) (stop func(), err error) {
+	if path == "" {
+		return func() {}, nil
+	}
 	file, err := os.Create(path)
 	if err != nil {
 		return nil, err
@@ -123,6 +127,18 @@ func profile(path string) (stop func(), err error) {
 	}, nil
 }
 
+// allocations writes what was allocated up to now, where a path is given.
+func allocations(path string) error {
+	if path == "" {
+		return nil
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(pprof.Lookup("allocs").WriteTo(file, 0), file.Close())
+}
+
 // measure does the workloads in one process, as a busy owner would.
 func measure(ctx context.Context, dir string, o options) (f figures, err error) {
 	b, err := open(ctx, dir)
@@ -133,6 +149,10 @@ func measure(ctx context.Context, dir string, o options) (f figures, err error) 
 	if _, err := b.alone(ctx, w1, 20); err != nil { // warm
 		return f, err
 	}
+	stop, err := profile(o.profile)
+	if err != nil {
+		return f, err
+	}
 	before := b.engine.Store().Stats().Syncs
 	lone, err := b.alone(ctx, w1, o.lone)
 	if err != nil {
@@ -140,14 +160,19 @@ func measure(ctx context.Context, dir string, o options) (f figures, err error) 
 	}
 	f.W1Syncs = round(float64(b.engine.Store().Stats().Syncs-before) / float64(o.lone))
 	f.W1P50, f.W1P99 = percentile(lone, 50), percentile(lone, 99)
-	began, used := time.Now(), cpu()
+	began, used, synced := time.Now(), cpu(), b.engine.Store().Stats().Syncs
 	if err := b.together(ctx, w1, o.many, 64); err != nil {
 		return f, err
 	}
 	f.cpu = ms((cpu() - used) / time.Duration(max(o.many, 1)))
 	f.W1Rate = round(float64(o.many) / time.Since(began).Seconds())
+	f.shared = round(float64(b.engine.Store().Stats().Syncs-synced) / float64(max(o.many, 1)))
 	wide, err := b.alone(ctx, w2, o.wide)
 	if err != nil {
+		return f, err
+	}
+	stop() // what follows is not measured
+	if err := allocations(o.allocs); err != nil {
 		return f, err
 	}
 	f.W2P50, f.W2P99 = percentile(wide, 50), percentile(wide, 99)
@@ -209,6 +234,6 @@ func show(f figures) {
 	fmt.Fprintf(w, "W1 (4 steps)\t%.2f\t%.2f\t%.0f\t%.2f\n", f.W1P50, f.W1P99, f.W1Rate, f.W1Syncs)
 	fmt.Fprintf(w, "W2 (1 + 20 + 1)\t%.2f\t%.2f\t\t\n", f.W2P50, f.W2P99)
 	_ = w.Flush() // to the terminal; the file has the figures
-	fmt.Printf("processor time a W1 run %.2f ms, with 64 in flight\n", f.cpu)
+	fmt.Printf("processor time a W1 run %.2f ms, syncs %.2f, with 64 in flight\n", f.cpu, f.shared)
 	fmt.Printf("start-up to the first completed run %.1f ms, peak memory %.0f MB\n", f.Startup, f.RSS)
 }

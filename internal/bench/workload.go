@@ -247,7 +247,10 @@ func ms(d time.Duration) float64 { return round(float64(d) / float64(time.Millis
 
 func round(v float64) float64 { return math.Round(v*100) / 100 }
 
-// percentile is of sorted times, in milliseconds.
+// percentile is of sorted times, in milliseconds; 0 of none.
 func percentile(sorted []time.Duration, p int) float64 {
+	if len(sorted) == 0 {
+		return 0
+	}
 	return ms(sorted[min(len(sorted)-1, len(sorted)*p/100)])
 }

@@ -116,7 +116,7 @@ func newEngine(cfg Config, held *lock, db *sqlitestore.Store) *Engine {
 func (e *Engine) begin(ctx context.Context) error {
 	var err error
 	e.core, err = durable.New(durable.Config{
-		Store: e.store, Blobs: e.store.Relaxed(), Clock: e.cfg.Clock.Now, OnStep: e.progress,
+		Store: e.store.Relaxed(), Blobs: e.store.Relaxed(), Clock: e.cfg.Clock.Now, OnStep: e.progress,
 		DeadLetter: outerloop.ErrorCrashed,
 	})
 	if err != nil {

@@ -3,6 +3,7 @@ package sqlitestore
 import (
 	"bytes"
 	"maps"
+	"slices"
 
 	"github.com/outerloop-dev/outerloop/pkg/store"
 )
@@ -26,6 +27,7 @@ type row struct {
 type kept struct {
 	young, old map[store.Key]row
 	bytes      int
+	parts      partitions
 }
 
 func (k *kept) get(key store.Key) (row, bool) {
@@ -57,13 +59,22 @@ func (k *kept) forget() { *k = kept{} }
 // copied is an item as it reads from its row, which shares nothing that can be
 // changed.
 func copied(item *store.Item) *store.Item {
+	out := lent(item)
+	if out != nil {
+		out.Body = bytes.Clone(out.Body)
+	}
+	return out
+}
+
+// lent is copied but for the body, which nobody may change.
+func lent(item *store.Item) *store.Item {
 	if item == nil {
 		return nil
 	}
 	out := *item
 	out.Body, out.Numbers = nil, nil // empty reads as nil
 	if len(item.Body) > 0 {
-		out.Body = bytes.Clone(item.Body)
+		out.Body = slices.Clip(item.Body)
 	}
 	if len(item.Numbers) > 0 {
 		out.Numbers = maps.Clone(item.Numbers)

@@ -12,6 +12,11 @@ import (
 
 // Get reads items as of now, applied writes included.
 func (s *Store) Get(ctx context.Context, keys ...store.Key) ([]*store.Item, error) {
+	return s.read(ctx, copied, keys)
+}
+
+// read is Get; give makes of an item in memory what may leave the store.
+func (s *Store) read(ctx context.Context, give func(*store.Item) *store.Item, keys []store.Key) ([]*store.Item, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -27,8 +32,8 @@ func (s *Store) Get(ctx context.Context, keys ...store.Key) ([]*store.Item, erro
 	var absent []int // from memory
 	for i, key := range keys {
 		if r, ok := s.kept.get(key); ok {
-			items[i] = copied(r.item)
-		} else {
+			items[i] = give(r.item)
+		} else if !s.kept.parts.lacks(key) {
 			absent = append(absent, i)
 		}
 	}
@@ -37,7 +42,7 @@ func (s *Store) Get(ctx context.Context, keys ...store.Key) ([]*store.Item, erro
 		if err != nil {
 			return fmt.Errorf("reading %s/%s: %w", keys[i].Part, keys[i].Sort, err)
 		}
-		items[i] = copied(item)
+		items[i] = give(item)
 		return nil
 	})
 }

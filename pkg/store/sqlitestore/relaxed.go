@@ -7,7 +7,9 @@ import (
 )
 
 // Relaxed is a view of a store whose writes do not wait for the disk: Write is
-// Apply. Whoever holds it calls Sync before an effect leaves the process.
+// Apply. Whoever holds it calls Sync before an effect leaves the process. The
+// bodies of items are shared with the store: neither one that was written nor
+// one that was read may be changed afterwards.
 type Relaxed struct{ *Store }
 
 var (
@@ -17,6 +19,16 @@ var (
 
 // Relaxed gives the view.
 func (s *Store) Relaxed() Relaxed { return Relaxed{s} }
+
+// Get is Store.Get but for the bodies, which are shared.
+func (r Relaxed) Get(ctx context.Context, keys ...store.Key) ([]*store.Item, error) {
+	return r.read(ctx, lent, keys)
+}
+
+// Apply is Store.Apply but for the bodies, which are shared.
+func (r Relaxed) Apply(ctx context.Context, id string, ops ...store.Op) error {
+	return r.enter(ctx, lent, id, ops)
+}
 
 // Write is Apply.
 func (r Relaxed) Write(ctx context.Context, id string, ops ...store.Op) error {

@@ -45,6 +45,11 @@ func (s *Store) settle(ctx context.Context) error {
 // Apply does a Write without waiting for the disk. It is committed within
 // Options.Linger in any case.
 func (s *Store) Apply(ctx context.Context, id string, ops ...store.Op) error {
+	return s.enter(ctx, copied, id, ops)
+}
+
+// enter is Apply; own makes what is kept in memory of an item its own.
+func (s *Store) enter(ctx context.Context, own func(*store.Item) *store.Item, id string, ops []store.Op) error {
 	if err := s.writable(ctx); err != nil {
 		return err
 	}
@@ -53,7 +58,7 @@ func (s *Store) Apply(ctx context.Context, id string, ops ...store.Op) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.inBatch(func() (int, error) { return s.apply(ctx, id, ops) })
+	return s.inBatch(func() (int, error) { return s.apply(ctx, own, id, ops) })
 }
 
 func (s *Store) writable(ctx context.Context) error {
@@ -116,7 +121,7 @@ func (s *Store) begin() error {
 }
 
 // apply decides every operation before it changes anything.
-func (s *Store) apply(ctx context.Context, id string, ops []store.Op) (bytes int, err error) {
+func (s *Store) apply(ctx context.Context, own func(*store.Item) *store.Item, id string, ops []store.Op) (bytes int, err error) {
 	ids := make([]int64, len(ops))
 	before, after := make([]*store.Item, len(ops)), make([]*store.Item, len(ops))
 	first := -1
@@ -149,7 +154,7 @@ func (s *Store) apply(ctx context.Context, id string, ops []store.Op) (bytes int
 		if ids[i], err = s.change(op.Kind, ids[i], before[i], after[i]); err != nil {
 			return 0, s.fail(err)
 		}
-		s.keep(op.Item.Key, ids[i], copied(after[i]))
+		s.keep(op.Item.Key, ids[i], own(after[i]))
 		if after[i] != nil {
 			bytes += len(after[i].Body)
 		}
@@ -165,20 +170,44 @@ func (s *Store) load(key store.Key) (id int64, item *store.Item, err error) {
 	if r, ok := s.kept.get(key); ok {
 		return r.id, r.item, nil
 	}
+	if s.kept.parts.lacks(key) {
+		return 0, nil, nil
+	}
 	err = s.db.query("SELECT "+columns+" FROM item WHERE part = ? AND sort = ?", func(row []driver.Value) error {
 		id, item, err = decode(row)
 		return err
 	}, key.Part, key.Sort)
 	if err == nil {
 		s.keep(key, id, item)
+		err = s.meet(key.Part, item != nil)
 	}
 	return id, item, err
+}
+
+// meet notes of a partition that is new to the owner whether it is empty.
+func (s *Store) meet(part string, stands bool) error {
+	if !s.owner || s.kept.parts.get(part) != nil {
+		return nil
+	}
+	empty := !stands
+	if empty {
+		err := s.db.query("SELECT 1 FROM item WHERE part = ? LIMIT 1", func([]driver.Value) error {
+			empty = false
+			return nil
+		}, part)
+		if err != nil {
+			return err
+		}
+	}
+	s.kept.parts.met(part, empty)
+	return nil
 }
 
 // keep remembers how an item stands now.
 func (s *Store) keep(key store.Key, id int64, item *store.Item) {
 	if s.owner {
 		s.kept.put(key, row{id: id, item: item})
+		s.kept.parts.set(key, item != nil)
 	}
 }
 
