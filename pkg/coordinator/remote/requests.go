@@ -103,12 +103,19 @@ type Upload struct {
 }
 
 // Uploading says where to put content: a PUT of exactly that content, with all
-// these headers, until the time is over.
+// these headers, until the time is over. No URL: the content is there already.
 type Uploading struct {
 	Ref     string            `json:"ref"`
-	URL     string            `json:"url"`
+	URL     string            `json:"url,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
-	Until   time.Time         `json:"until"`
+	Until   time.Time         `json:"until,omitzero"`
+}
+
+// Prune says which closed runs may go: a coordinator.Retention.
+type Prune struct {
+	Before time.Time `json:"before,omitzero"`
+	Loop   string    `json:"loop,omitempty"`
+	Items  int       `json:"items,omitempty"`
 }
 
 // MaxInline is the largest content that Blob takes, so that its base64 fits

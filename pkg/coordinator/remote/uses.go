@@ -23,6 +23,7 @@ const (
 	UsePause    = "pause"
 	UseResume   = "resume"
 	UsePublish  = "publish"
+	UsePrune    = "prune"
 	UseBlob     = "blob"
 	UseUpload   = "upload"
 )
@@ -100,6 +101,9 @@ func Of(c *coordinator.Coordinator) Uses {
 		}),
 		UsePublish: use(func(ctx context.Context, r Publish) (coordinator.Published, error) {
 			return c.Publish(ctx, coordinator.PublishRequest(r))
+		}),
+		UsePrune: use(func(ctx context.Context, r Prune) (coordinator.Removed, error) {
+			return c.Retain(ctx, coordinator.Retention(r))
 		}),
 	}
 }
