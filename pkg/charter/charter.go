@@ -46,6 +46,9 @@ type Charter struct {
 	Dispatch  Dispatch
 	// Agent is set for kind agent only.
 	Agent *Agent
+	// Variant is how a language model does the work of a worker of kind go, in
+	// runs that have chosen one; nil: none does.
+	Variant *Agent
 	// Lambda, HTTP and Command are set for the kind of that name only.
 	Lambda  *Lambda
 	HTTP    *HTTP
@@ -248,7 +251,8 @@ type Dispatch struct {
 
 // Agent is what kind agent needs.
 type Agent struct {
-	// Model names a model of the project.
+	// Model names a model of the project; empty in a variant, which a run's
+	// chosen model does.
 	Model string
 	// Prompt is a path from the project's root.
 	Prompt string
@@ -289,4 +293,20 @@ func (c *Charter) Stage(action Action) Stage {
 		return action.Start
 	}
 	return c.Autonomy.Start
+}
+
+// Ask lets a model do the worker's work: an agent asks it in place of its own,
+// and a worker of kind go with a variant becomes an agent. Nothing else of the
+// charter changes, so that its contract, limits and authority hold as before.
+func (c *Charter) Ask(model string) {
+	asks := c.Agent
+	if asks == nil {
+		asks = c.Variant
+	}
+	if asks == nil {
+		return
+	}
+	chosen := *asks
+	chosen.Model = model
+	c.Kind, c.Agent, c.Variant = KindAgent, &chosen, nil
 }

@@ -64,7 +64,7 @@ var form = sync.OnceValue(func() *source.Form[Charter] {
 		source.Key("success", source.Codec[Success](successForm()), func(c *Charter) *Success { return &c.Success }).Needed().Says("the measure of its work"),
 		source.Key("fails_with", source.List(source.OneOf(outerloop.Classes()...)), func(c *Charter) *[]outerloop.Class { return &c.FailsWith }).Needed().Says("the classes of its failures"),
 		source.Key("dispatch", source.Codec[Dispatch](dispatchForm()), func(c *Charter) *Dispatch { return &c.Dispatch }).Needed().Says("how work reaches it"),
-		source.Key("agent", source.Pointer(source.Codec[Agent](agentForm())), func(c *Charter) **Agent { return &c.Agent }).Says("for kind agent"),
+		source.Key("agent", source.Pointer(source.Codec[Agent](agentForm())), func(c *Charter) **Agent { return &c.Agent }).Says("for kind agent; for kind go: how a model does the work, where a run chooses one"),
 		source.Key("lambda", source.Pointer(source.Codec[Lambda](lambdaForm())), func(c *Charter) **Lambda { return &c.Lambda }).Says("for kind lambda"),
 		source.Key("http", source.Pointer(source.Codec[HTTP](httpForm())), func(c *Charter) **HTTP { return &c.HTTP }).Says("for kind http"),
 		source.Key("command", source.Pointer(source.Codec[Command](commandForm())), func(c *Charter) **Command { return &c.Command }).Says("for kind command"),
@@ -159,7 +159,7 @@ func dispatchForm() *source.Form[Dispatch] {
 
 func agentForm() *source.Form[Agent] {
 	return source.NewForm("an agent", "A worker that asks a language model.",
-		source.Key("model", source.Name(source.Hyphened), func(a *Agent) *string { return &a.Model }).Needed().Says("a model of the project file"),
+		source.Key("model", source.Name(source.Hyphened), func(a *Agent) *string { return &a.Model }).Says("a model of the project file; none for kind go"),
 		source.Key("prompt", source.FilePath(), func(a *Agent) *string { return &a.Prompt }).Needed().Says("the path of its instructions"),
 		source.Key("calls", source.List(source.Name(source.Hyphened)), func(a *Agent) *[]string { return &a.Calls }).Says("workers it may use as tools"),
 		source.Key("max_calls", source.Whole(1, 1000), func(a *Agent) *int { return &a.MaxCalls }).Says("tool calls in one attempt"),
@@ -202,16 +202,34 @@ func finish(r *source.Reader, n *source.Node, c *Charter) {
 	}{{KindAgent, "agent", c.Agent != nil}, {KindLambda, "lambda", c.Lambda != nil}, {KindHTTP, "http", c.HTTP != nil}, {KindCommand, "command", c.Command != nil}}
 	for _, form := range forms {
 		switch {
+		case form.kind == KindAgent && form.set && c.Kind == KindGo:
+			finishVariant(r, n, c)
 		case form.set && c.Kind != "" && c.Kind != form.kind:
 			r.Fault(n.Key(form.key), "E205", "%q belongs to a worker of kind %s; this one is of kind %s.", form.key, form.kind, c.Kind)
 		case !form.set && c.Kind == form.kind && n.Get(form.key) == nil:
 			r.Fault(n.Find("kind"), "E111", "A worker of kind %s needs %q.", c.Kind, form.key)
 		}
 	}
+	if c.Agent != nil && c.Agent.Model == "" && c.Agent.Source.Get("model") == nil {
+		r.Fault(n.Key("agent"), "E111", "An agent needs `model`: a model of the project file.")
+	}
 	if d := c.Dispatch; d.Heartbeat >= d.Timeout && d.Timeout > 0 && d.Heartbeat > 0 {
 		r.Fault(n.Find("dispatch", "heartbeat"), "E243", "The heartbeat must be shorter than the timeout of %s.", schedule.FormatDuration(d.Timeout))
 	}
 	finishActions(r, n, c)
+}
+
+// finishVariant checks and sets apart what a worker of kind go says for models.
+func finishVariant(r *source.Reader, n *source.Node, c *Charter) {
+	c.Variant, c.Agent = c.Agent, nil
+	switch {
+	case len(c.Actions) > 0:
+		r.Fault(n.Key("agent"), "E205", "A model does no actions: let this worker's code do them, and another worker write what they need.")
+	case c.Variant.Source.Get("model") != nil:
+		r.Fault(c.Variant.Source.Key("model"), "E205", "A worker of kind go asks the model that a run chooses. Remove `model`, or write kind: agent.")
+	case c.Dispatch.Mode == "":
+		r.Fault(n.Find("dispatch"), "E111", "A worker that a model may do needs `mode` here, queue or direct: the machine is the same for both.")
+	}
 }
 
 func finishActions(r *source.Reader, n *source.Node, c *Charter) {

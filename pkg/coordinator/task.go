@@ -35,7 +35,7 @@ func (q *call) agent() *gate.Agent {
 	if declared == nil {
 		return nil
 	}
-	a := &gate.Agent{Prompt: q.worker.Prompt}
+	a := &gate.Agent{Prompt: q.worker.Prompt, Model: q.def.Project.Asked(declared.Model)}
 	for _, name := range declared.Calls {
 		if w := q.def.Workers[name]; w != nil && w.Input != nil {
 			a.Calls = append(a.Calls, gate.Callable{Worker: name, Objective: w.Charter.Objective, Input: w.Input.Raw()})

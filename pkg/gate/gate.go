@@ -153,6 +153,33 @@ type Agent struct {
 	Prompt string `json:"prompt"`
 	// Calls are the workers it may use as tools (R8), in the charter's order.
 	Calls []Callable `json:"calls,omitempty"`
+	// Model is the model that it asks.
+	Model *Model `json:"model,omitempty"`
+}
+
+// Model is a language model as a run's definition declares it: an agent asks
+// this one, whatever the project has declared since.
+type Model struct {
+	// Name is the project's, ID the provider's.
+	Name string `json:"name"`
+	ID   string `json:"id"`
+	// Kind and URL are the connection's; Secret is the name of its secret.
+	Kind   string `json:"kind"`
+	URL    string `json:"url,omitempty"`
+	Secret string `json:"secret,omitempty"`
+	Price  Price  `json:"price"`
+}
+
+// Price is what a model's tokens cost, as of a date, in micro-units of the
+// currency per million tokens.
+type Price struct {
+	Input  int64 `json:"input"`
+	Output int64 `json:"output"`
+	// CacheRead and CacheWrite are nil where the price list does not say.
+	CacheRead  *int64 `json:"cache_read,omitempty"`
+	CacheWrite *int64 `json:"cache_write,omitempty"`
+	Currency   string `json:"currency"`
+	AsOf       string `json:"as_of"`
 }
 
 // Callable is a worker that an agent may use as a tool.

@@ -32,6 +32,9 @@ const (
 	WorkerDir = "functions/workers"
 	// CharterFile is a worker's charter in its directory.
 	CharterFile = "charter.yaml"
+	// ModelFile chooses one model for all agents, and for all workers of kind go
+	// that a model may do (see registry.Project.Choose). It is not needed.
+	ModelFile = "outerloop.model.yaml"
 )
 
 // ErrNoProject says that no directory above holds a project file.
@@ -154,8 +157,21 @@ func (l *loader) registry() bool {
 	l.problems = append(l.problems, ps...)
 	if read != nil {
 		l.project.Registry = read
+		l.chosen()
 	}
 	return read != nil
+}
+
+// chosen reads the choice of a model, if there is one.
+func (l *loader) chosen() {
+	raw, err := fs.ReadFile(l.project.fsys, ModelFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		l.whole(ModelFile, "E127", "The file cannot be read: "+err.Error()+".")
+	default:
+		l.problems = append(l.problems, l.project.Registry.Choose(ModelFile, raw)...)
+	}
 }
 
 func (l *loader) around() loop.Surroundings {
@@ -176,6 +192,9 @@ func (l *loader) charters(check bool) {
 		if c == nil {
 			l.project.Workers[folder] = nil
 			continue
+		}
+		if chosen := l.project.Registry.Chosen; chosen != "" {
+			c.Ask(chosen)
 		}
 		if c.Worker != "" && c.Worker != folder {
 			l.problems = append(l.problems, c.Source.Find("worker").Problem("E131", fmt.Sprintf("The charter of %q stands in the folder %q. Give both the same name.", c.Worker, folder)))

@@ -28,7 +28,10 @@ type Project struct {
 	Events      []Event
 	// Confidence is what passes at each risk; the language's rows where none are given.
 	Confidence Confidence
-	Source     *source.Node
+	// Chosen names the one model that all agents ask (see Choose); empty: each
+	// asks its own.
+	Chosen string
+	Source *source.Node
 
 	monthly monthly
 }

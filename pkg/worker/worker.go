@@ -49,6 +49,20 @@ func (w Worker) Name() string { return w.name }
 // Contract is the charter contract that the code speaks.
 func (w Worker) Contract() int { return w.contract }
 
+// OrModel gives a worker whose work a language model does where the run has
+// chosen one for it, and its own code elsewhere. Name, contract, checks and
+// verifier stay; asks is the worker that asks the model a task brings.
+func (w Worker) OrModel(asks Worker) Worker {
+	own := w.run
+	w.run = func(ctx context.Context, a *attempt) (gate.Result, error) {
+		if a.task.Agent != nil && asks.run != nil {
+			return asks.run(ctx, a)
+		}
+		return own(ctx, a)
+	}
+	return w
+}
+
 // erase puts JSON on both sides of a typed function.
 func erase[In, Out any](fn Func[In, Out]) func(context.Context, *attempt) (gate.Result, error) {
 	return func(ctx context.Context, a *attempt) (gate.Result, error) {

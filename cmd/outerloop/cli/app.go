@@ -53,6 +53,8 @@ type Streams struct {
 	working func()
 	// Now is the clock for what is printed; nil: the system's.
 	Now func() time.Time
+	// Getenv reads the environment; nil: the process's.
+	Getenv func(string) string
 }
 
 // Main runs the command that the process was started with and exits with its
@@ -70,6 +72,9 @@ func Main(cfg Config) {
 func Run(ctx context.Context, cfg Config, s Streams, args ...string) int {
 	if s.Now == nil {
 		s.Now = time.Now
+	}
+	if s.Getenv == nil {
+		s.Getenv = os.Getenv
 	}
 	if s.Program == "" {
 		s.Program = "outerloop"

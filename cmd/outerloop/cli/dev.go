@@ -15,7 +15,8 @@ import (
 )
 
 func (a *app) devCommand() *cobra.Command {
-	return &cobra.Command{
+	var flags modelFlags
+	cmd := &cobra.Command{
 		Use:   "dev",
 		Short: "Keep the engine working: schedules, queues, waits, the watch",
 		Long: `Owns the state file until Ctrl-C: fires the schedules of all loops (with their catch-up
@@ -23,12 +24,14 @@ rules), moves runs as soon as they can move, and lets the watch look every minut
 commands work as usual meanwhile; those that write are sent to this process.`,
 		Example: "  outerloop dev\n  outerloop dev --state /var/lib/outerloop/state.db",
 		Args:    none,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.dev(cmd.Context()) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.dev(cmd.Context(), flags) },
 	}
+	flags.add(cmd)
+	return cmd
 }
 
-func (a *app) dev(ctx context.Context) (err error) {
-	p, err := a.openProject()
+func (a *app) dev(ctx context.Context, flags modelFlags) (err error) {
+	p, err := a.openChosen(flags)
 	if err != nil {
 		return err
 	}

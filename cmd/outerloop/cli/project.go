@@ -183,7 +183,16 @@ func (a *app) withCrew(o opened) []Worker {
 	if err != nil {
 		fmt.Fprintf(a.Err, "warning: %s\n", plainLines(err.Error()))
 	}
-	return append(slices.Clone(a.Workers), crew...)
+	workers := slices.Clone(a.Workers)
+	for _, agent := range crew {
+		at := slices.IndexFunc(workers, func(w Worker) bool { return w.Name() == agent.Name() })
+		if at < 0 {
+			workers = append(workers, agent)
+			continue
+		}
+		workers[at] = workers[at].OrModel(agent)
+	}
+	return workers
 }
 
 // outboxDir is a connection's outbox: beside the state file, one directory of

@@ -18,6 +18,7 @@ type runFlags struct {
 	rerun       bool
 	// dated: --as-of was given, perhaps as an empty text.
 	dated bool
+	modelFlags
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -36,12 +37,18 @@ One subject has one run. Starting it again goes on with it where it is open, say
 "duplicate of RUN" and exits with that run's code; with another input it is refused.
 --rerun starts a run of its own: business actions still happen once.
 
+--model lets a language model do the work of all agents, and of those workers whose
+charters say how a model does it. The run keeps that model, its price and the prompts
+until it ends, whatever command drives it on. The key of an endpoint that needs one is
+read from $OUTERLOOP_SECRET_MODEL_KEY.
+
 Exit code 0 when the run completed, 1 when it failed or is blocked, 2 when the input is
 not valid, 3 when something waits for a person. Ctrl-C, or kill -9, loses nothing: the
 same command goes on.`,
 		Example: `  outerloop run crm-followup --input exports/crm.csv
   outerloop run crm-followup --input exports/crm.csv --as-of 2026-11-30
-  outerloop run crm-followup --input input.json -o json | jq '.counts'`,
+  outerloop run crm-followup --input input.json -o json | jq '.counts'
+  outerloop run market-research --input brief.json --model openai:http://127.0.0.1:11434#qwen3 --model-price 0/0`,
 		Args: one("a loop", "usage: outerloop run LOOP [--input FILE]"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			flags.dated = cmd.Flags().Changed("as-of")
@@ -50,6 +57,7 @@ same command goes on.`,
 	}
 	cmd.Flags().StringVar(&flags.input, "input", "", "the input: a .json document or the loop's one `FILE`")
 	cmd.Flags().StringVar(&flags.asOf, "as-of", "", "the run's `DATE`: a day (midnight in the loop's zone) or RFC 3339 (default now)")
+	flags.modelFlags.add(cmd)
 	cmd.Flags().BoolVar(&flags.rerun, "rerun", false, "start another run although this subject has one")
 	return cmd
 }
@@ -64,7 +72,7 @@ type runDocument struct {
 }
 
 func (a *app) run(ctx context.Context, name string, flags runFlags) error {
-	p, err := a.openProject()
+	p, err := a.openChosen(flags.modelFlags)
 	if err != nil {
 		return err
 	}

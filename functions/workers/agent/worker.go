@@ -25,10 +25,13 @@ type Task = worker.Task[json.RawMessage]
 
 // Options are what an agent needs beside its charter.
 type Options struct {
-	// Model is asked. Needed.
+	// Model is asked at Price. Needed unless Open is given; a model without a
+	// price is never called.
 	Model llm.Model
-	// Price is the model's. Needed; a model without one is never called.
 	Price llm.Price
+	// Open opens the model that a task brings, which is then asked at the
+	// task's price in place of Model: a run keeps the model of its start.
+	Open func(gate.Model) (llm.Model, error)
 	// Prompt replaces the prompt that the run has pinned: for trying another
 	// one. Empty: the pinned one.
 	Prompt string
@@ -49,10 +52,10 @@ type Options struct {
 // New makes the worker of a charter. The error says what is missing or wrong
 // in the options.
 func New(charter string, o Options) (worker.Worker, error) {
-	if o.Model == nil {
+	if o.Model == nil && o.Open == nil {
 		return worker.Worker{}, errors.New("agent " + charter + ": a model is needed")
 	}
-	if err := o.Price.Known(); err != nil {
+	if err := o.Price.Known(); err != nil && o.Model != nil {
 		return worker.Worker{}, fmt.Errorf("agent %s: %w", charter, err)
 	}
 	if o.Prompt != "" {
@@ -68,6 +71,10 @@ func New(charter string, o Options) (worker.Worker, error) {
 
 // work does one attempt.
 func (o Options) work(ctx context.Context, t Task) (worker.Result[json.RawMessage], error) {
+	o, err := o.pinned(t.Agent)
+	if err != nil {
+		return worker.Result[json.RawMessage]{}, err
+	}
 	a, err := o.prepare(ctx, t)
 	if err != nil {
 		return worker.Result[json.RawMessage]{}, err
@@ -98,4 +105,17 @@ func (o Options) log(ctx context.Context, t gate.Task, r llm.Report, err error) 
 		"outcome", outcome, "model", r.Usage.Model, "turns", r.Turns, "tool_calls", len(r.Calls), "tokens_in", r.Usage.Input, "tokens_out", r.Usage.Output,
 		"cache_read", r.Usage.CacheRead, "cache_write", r.Usage.CacheWrite, "cost_micro", r.Cost, "estimated", r.Estimated,
 		"repairs", r.Reading.Repairs, "coerced", coerced)
+}
+
+// pinned are the options with the model that the task brings.
+func (o Options) pinned(a *gate.Agent) (Options, error) {
+	if o.Open == nil || a == nil || a.Model == nil {
+		return o, nil
+	}
+	model, err := o.Open(*a.Model)
+	if err != nil {
+		return o, worker.Fatal("%w", err)
+	}
+	o.Model, o.Price = model, llm.Price(a.Model.Price)
+	return o, nil
 }

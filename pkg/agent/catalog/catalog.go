@@ -10,6 +10,7 @@ import (
 
 	"github.com/outerloop-dev/outerloop/pkg/agent"
 	"github.com/outerloop-dev/outerloop/pkg/agent/openai"
+	"github.com/outerloop-dev/outerloop/pkg/gate"
 	"github.com/outerloop-dev/outerloop/pkg/quantity"
 	"github.com/outerloop-dev/outerloop/pkg/registry"
 )
@@ -58,38 +59,45 @@ func Open(p *registry.Project, name string, with With) (Offer, error) {
 	if err != nil {
 		return Offer{}, err
 	}
-	model := with.Instead
-	if model == nil {
-		if model, err = open(p, declared, with); err != nil {
-			return Offer{}, fmt.Errorf("opening model %s: %w", name, err)
-		}
+	model, err := with.Open(*p.Asked(name))
+	if err != nil {
+		return Offer{}, err
 	}
 	return Offer{name, model, price}, nil
 }
 
-func open(p *registry.Project, m registry.Model, with With) (agent.Model, error) {
-	source, kind := Source{ID: m.ID}, m.Connection
-	if c, found := p.Connection(m.Connection); found {
-		kind, source.URL = c.Kind, c.URL
-		if c.Secret != "" {
-			if with.Secret == nil {
-				return nil, fmt.Errorf("connection %s needs the secret %s, and this program has none", c.Name, c.Secret)
-			}
-			key, err := with.Secret(c.Secret)
-			if err != nil {
-				return nil, fmt.Errorf("reading the secret %s of connection %s: %w", c.Secret, c.Name, err)
-			}
-			source.Key = key
-		}
+// Open opens a model that a task brings.
+func (with With) Open(m gate.Model) (agent.Model, error) {
+	if with.Instead != nil {
+		return with.Instead, nil
 	}
-	opener := with.Openers[kind]
+	model, err := with.open(m)
+	if err != nil {
+		return nil, fmt.Errorf("opening model %s: %w", m.Name, err)
+	}
+	return model, nil
+}
+
+func (with With) open(m gate.Model) (agent.Model, error) {
+	source := Source{ID: m.ID, URL: m.URL}
+	if m.Secret != "" {
+		if with.Secret == nil {
+			return nil, fmt.Errorf("its connection needs the secret %s, and this program has none", m.Secret)
+		}
+		key, err := with.Secret(m.Secret)
+		if err != nil {
+			return nil, fmt.Errorf("reading the secret %s of its connection: %w", m.Secret, err)
+		}
+		source.Key = key
+	}
+	opener := with.Openers[m.Kind]
 	if opener == nil {
 		kinds := make([]string, 0, len(with.Openers))
 		for known := range with.Openers {
 			kinds = append(kinds, known)
 		}
 		slices.Sort(kinds)
-		return nil, fmt.Errorf("this program cannot ask models over a connection of kind %q; it can over: %s", kind, strings.Join(kinds, ", "))
+		return nil, fmt.Errorf("this program cannot ask models over a connection of kind %q; it can over: %s", m.Kind, strings.Join(kinds, ", "))
 	}
 	return opener(source)
 }
