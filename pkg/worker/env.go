@@ -55,6 +55,14 @@ type Connection struct {
 	Name     string
 	Kind     string
 	Settings map[string]string
+	// Directory stands behind kinds files and outbox; nil: the directory of the
+	// disk that the setting dir names.
+	Directory Directory
+	// Mail sends, over kinds that are a mail service; nil: it cannot.
+	Mail Mail
+	// Fault is why the connection cannot be used now, as a secret that could not
+	// be read; nil: it can.
+	Fault error
 }
 
 // Setting gives a setting, or the fallback when it is absent or empty.
@@ -82,6 +90,9 @@ func (e Env) filled() Env {
 
 func (e Env) connection(name string) (Connection, error) {
 	if c, ok := e.Connections[name]; ok {
+		if c.Fault != nil {
+			return Connection{}, Transient("connection %q cannot be used: %w", name, c.Fault)
+		}
 		return c, nil
 	}
 	var have []string

@@ -2,17 +2,19 @@ package mailer
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net/mail"
 	"strings"
 
 	"github.com/outerloop-dev/outerloop/functions/workers/internal/outside"
+	"github.com/outerloop-dev/outerloop/pkg/worker"
 )
 
 // outbox is a directory of mails. It takes every mail and knows no duplicates.
 type outbox struct {
-	dir  string
-	from *mail.Address
+	files worker.Directory
+	from  *mail.Address
 }
 
 const extension = ".eml"
@@ -23,18 +25,20 @@ func (b outbox) messageID(providerKey string) string {
 	return "<" + outside.Key(providerKey) + "@" + domain + ">"
 }
 
-// stem is the beginning of a mail's file name: whom it is to, and its key.
-func stem(to, id string) string {
+// name is a mail's file name: whom it is to, and its key.
+func name(to, id string) outside.Name {
 	key, _, _ := strings.Cut(strings.TrimPrefix(id, "<"), "@")
-	return outside.Safe(to, 80) + "-" + key
+	return outside.Name{Stem: outside.Safe(to, 80) + "-" + key, Extension: extension}
 }
 
-// put adds a mail; an error that is outside.ErrNotPut says that it is not there.
-func (b outbox) put(l letter) error { return outside.Put(b.dir, stem(l.to, l.id), extension, l.bytes) }
+// put adds a mail; an error that is worker.ErrNotCreated says that it is not there.
+func (b outbox) put(ctx context.Context, l letter) error {
+	return outside.Put(ctx, b.files, name(l.to, l.id), l.bytes)
+}
 
 // holds tells whether the outbox holds a mail of a Message-ID.
-func (b outbox) holds(to, id string) (bool, error) {
-	content, err := outside.Find(b.dir, stem(to, id), extension)
+func (b outbox) holds(ctx context.Context, to, id string) (bool, error) {
+	content, err := outside.Find(ctx, b.files, name(to, id))
 	if content == nil || err != nil {
 		return false, err
 	}

@@ -12,7 +12,7 @@ import (
 	"errors"
 	"net/mail"
 
-	"github.com/outerloop-dev/outerloop/functions/workers/internal/outside"
+	"github.com/outerloop-dev/outerloop/functions/workers/internal/directory"
 	"github.com/outerloop-dev/outerloop/pkg/worker"
 )
 
@@ -49,13 +49,13 @@ func send(ctx context.Context, t worker.Task[Input]) (worker.Result[Output], err
 	if t.Action == "" {
 		return res, worker.Fatal("the step declares no action, and a mail is one")
 	}
-	done, err := t.Do(ctx, t.Action, t.Input, func(_ context.Context, a worker.Action) (any, error) {
+	done, err := t.Do(ctx, t.Action, t.Input, func(ctx context.Context, a worker.Action) (any, error) {
 		letter, err := box.compose(t.Input, a.ProviderKey, t.AsOf)
 		if err != nil {
 			return nil, worker.NotDone(worker.MissingInput("writing the mail: %w", err))
 		}
-		if err := box.put(letter); err != nil {
-			if errors.Is(err, outside.ErrNotPut) {
+		if err := box.put(ctx, letter); err != nil {
+			if errors.Is(err, worker.ErrNotCreated) {
 				return nil, worker.NotDone(worker.Transient("%w", err))
 			}
 			return nil, worker.Transient("%w", err)
@@ -77,7 +77,7 @@ func send(ctx context.Context, t worker.Task[Input]) (worker.Result[Output], err
 }
 
 // Verify looks for the mail of an action in the outbox, by its Message-ID.
-func Verify(_ context.Context, req worker.VerifyRequest) (worker.Verification, error) {
+func Verify(ctx context.Context, req worker.VerifyRequest) (worker.Verification, error) {
 	box, err := open(req.Connection(Connection))
 	if err != nil {
 		return worker.Verification{}, err
@@ -87,7 +87,7 @@ func Verify(_ context.Context, req worker.VerifyRequest) (worker.Verification, e
 		return worker.Verification{}, err
 	}
 	id := box.messageID(req.ProviderKey)
-	found, err := box.holds(to, id)
+	found, err := box.holds(ctx, to, id)
 	if err != nil {
 		return worker.Verification{}, worker.Transient("looking for %s: %w", id, err)
 	}
@@ -98,19 +98,13 @@ func Verify(_ context.Context, req worker.VerifyRequest) (worker.Verification, e
 }
 
 func open(c worker.Connection, err error) (outbox, error) {
+	files, err := directory.Of(c, err, "outbox")
 	if err != nil {
 		return outbox{}, err
-	}
-	if c.Kind != "outbox" {
-		return outbox{}, worker.Fatal("connection %q is of kind %q; the mailer delivers to an outbox", c.Name, c.Kind)
-	}
-	dir := c.Setting("dir", "")
-	if dir == "" {
-		return outbox{}, worker.Fatal("connection %q has no directory (setting dir)", c.Name)
 	}
 	from, err := mail.ParseAddress(c.Setting("from", defaultFrom))
 	if err != nil {
 		return outbox{}, worker.Fatal("connection %q: the sender %q is not an address", c.Name, c.Setting("from", defaultFrom))
 	}
-	return outbox{dir: dir, from: from}, nil
+	return outbox{files: files, from: from}, nil
 }

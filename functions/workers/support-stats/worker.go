@@ -30,9 +30,10 @@ type Output struct {
 // Worker is support-stats.
 var Worker = worker.New("support-stats", 1, count)
 
-func count(_ context.Context, t worker.Task[Input]) (worker.Result[Output], error) {
+func count(ctx context.Context, t worker.Task[Input]) (worker.Result[Output], error) {
 	res := worker.Result[Output]{Output: Output{Day: t.Input.Day}}
-	entries, err := outside.All[helpdesk.Entry](t.Connection(helpdesk.Connection))
+	desk, err := t.Connection(helpdesk.Connection)
+	entries, err := outside.All[helpdesk.Entry](ctx, desk, err)
 	if err != nil {
 		return res, err
 	}

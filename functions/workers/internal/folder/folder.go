@@ -4,54 +4,51 @@
 package folder
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
+	"time"
 	"unicode/utf8"
 
+	"github.com/outerloop-dev/outerloop/functions/workers/internal/directory"
 	"github.com/outerloop-dev/outerloop/pkg/worker"
 )
 
 // Folder is an open connection.
-type Folder struct{ name, dir string }
+type Folder struct {
+	name  string
+	files worker.Directory
+}
 
 // Of opens what Task.Connection or VerifyRequest.Connection gave. A connection
 // of another kind, or without a directory, is a fatal error.
 func Of(c worker.Connection, err error) (Folder, error) {
-	switch {
-	case err != nil:
-		return Folder{}, err
-	case c.Kind != "files":
-		return Folder{}, worker.Fatal("connection %q is of kind %q; this worker needs one of kind files", c.Name, c.Kind)
-	case c.Setting("dir", "") == "":
-		return Folder{}, worker.Fatal("connection %q has no directory (setting dir)", c.Name)
-	}
-	return Folder{c.Name, c.Setting("dir", "")}, nil
+	files, err := directory.Of(c, err, "files")
+	return Folder{c.Name, files}, err
 }
 
-// largest bounds a file that is read, in bytes.
-const largest = 16 << 20
+// patience bounds one reading.
+const patience = 30 * time.Second
 
 // Read gives a file's content. Errors: fs.ErrNotExist; else transient, as of a
-// service that does not answer.
+// service that does not answer, unless the directory says otherwise.
 func (f Folder) Read(name string) ([]byte, error) {
-	path, err := f.path(name)
-	if err != nil {
+	if err := f.check(name); err != nil {
 		return nil, err
 	}
-	info, err := os.Stat(path)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	content, err := f.files.Read(ctx, name)
+	var classed *worker.Error
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("connection %s: %s: %w", f.name, name, fs.ErrNotExist)
-	case err == nil && info.Size() > largest:
-		return nil, worker.MissingInput("connection %s: %s has %d bytes, at most %d can be read", f.name, name, info.Size(), largest)
-	}
-	content, err := os.ReadFile(path)
-	if err != nil {
+	case errors.As(err, &classed):
+		return nil, fmt.Errorf("connection %s: %w", f.name, err)
+	case err != nil:
 		return nil, worker.Transient("connection %s: %w", f.name, err)
 	}
 	return content, nil
@@ -80,10 +77,10 @@ func Lines[T any](f Folder, name string, take func(line int, record T), reject f
 	return nil
 }
 
-// path is a file's path; a name never leads out of the folder.
-func (f Folder) path(name string) (string, error) {
+// check refuses a name that could lead out of the folder.
+func (f Folder) check(name string) error {
 	if name == "" || strings.HasPrefix(name, ".") || strings.ContainsAny(name, `/\:`+"\x00") || len(name) > 200 {
-		return "", worker.MissingInput("connection %s: %q is no file name", f.name, name)
+		return worker.MissingInput("connection %s: %q is no file name", f.name, name)
 	}
-	return filepath.Join(f.dir, name), nil
+	return nil
 }

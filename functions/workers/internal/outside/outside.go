@@ -9,10 +9,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
+	"github.com/outerloop-dev/outerloop/functions/workers/internal/directory"
 	"github.com/outerloop-dev/outerloop/pkg/worker"
 )
 
@@ -22,34 +21,20 @@ const Kind = "files"
 // extension ends the names of records.
 const extension = ".json"
 
-// dir is the directory of a connection.
-func dir(c worker.Connection, err error) (string, error) {
-	if err != nil {
-		return "", err
-	}
-	if c.Kind != Kind {
-		return "", worker.Fatal("connection %q is of kind %q; this worker needs one of kind %s", c.Name, c.Kind, Kind)
-	}
-	value := c.Setting("dir", "")
-	if value == "" {
-		return "", worker.Fatal("connection %q has no directory (setting dir)", c.Name)
-	}
-	return value, nil
-}
-
 // Do makes the step's business action in a connection: create gives the record,
 // which is kept and is the action's result. An error of create means that
 // nothing was made. The second value is the evidence for it.
 func Do[In, Record any](ctx context.Context, t worker.Task[In], connection string, create func(worker.Action) (Record, error)) (Record, []worker.Evidence, error) {
 	var made Record
-	at, err := dir(t.Connection(connection))
+	c, err := t.Connection(connection)
+	at, err := directory.Of(c, err, Kind)
 	if err != nil {
 		return made, nil, err
 	}
 	if t.Action == "" {
 		return made, nil, worker.Fatal("the step declares no action, and this is one")
 	}
-	done, err := t.Do(ctx, t.Action, t.Input, func(_ context.Context, a worker.Action) (any, error) {
+	done, err := t.Do(ctx, t.Action, t.Input, func(ctx context.Context, a worker.Action) (any, error) {
 		record, err := create(a)
 		if err != nil {
 			return nil, worker.NotDone(err)
@@ -58,8 +43,8 @@ func Do[In, Record any](ctx context.Context, t worker.Task[In], connection strin
 		if err != nil {
 			return nil, worker.NotDone(worker.Fatal("encoding the record: %w", err))
 		}
-		if err := Put(at, stem(a.Entry, a.ProviderKey), extension, append(content, '\n')); err != nil {
-			if errors.Is(err, ErrNotPut) {
+		if err := Put(ctx, at, name(a.Entry, a.ProviderKey), append(content, '\n')); err != nil {
+			if errors.Is(err, worker.ErrNotCreated) {
 				return nil, worker.NotDone(worker.Transient("%w", err))
 			}
 			return nil, worker.Transient("%w", err)
@@ -82,12 +67,13 @@ func Do[In, Record any](ctx context.Context, t worker.Task[In], connection strin
 // Verify looks an action's record up in a connection. Record is the type that
 // Do was given.
 func Verify[Record any](connection string) worker.VerifyFunc {
-	return func(_ context.Context, req worker.VerifyRequest) (worker.Verification, error) {
-		at, err := dir(req.Connection(connection))
+	return func(ctx context.Context, req worker.VerifyRequest) (worker.Verification, error) {
+		c, err := req.Connection(connection)
+		at, err := directory.Of(c, err, Kind)
 		if err != nil {
 			return worker.Verification{}, err
 		}
-		content, err := Find(at, stem(req.Entry, req.ProviderKey), extension)
+		content, err := Find(ctx, at, name(req.Entry, req.ProviderKey))
 		if err != nil {
 			return worker.Verification{}, worker.Transient("looking for %s: %w", req.Entry, err)
 		}
@@ -103,31 +89,37 @@ func Verify[Record any](connection string) worker.VerifyFunc {
 }
 
 // All are the records of a connection; a directory that is not there has none.
-func All[Record any](c worker.Connection, err error) ([]Record, error) {
-	at, err := dir(c, err)
+func All[Record any](ctx context.Context, c worker.Connection, err error) ([]Record, error) {
+	at, err := directory.Of(c, err, Kind)
 	if err != nil {
 		return nil, err
 	}
-	files, err := filepath.Glob(filepath.Join(at, "[^.]*"+extension))
+	names, err := at.Names(ctx)
 	if err != nil {
-		return nil, worker.Fatal("listing %s: %w", c.Name, err)
+		return nil, worker.Transient("listing %s: %w", c.Name, err)
 	}
-	all := make([]Record, len(files))
-	for i, file := range files {
-		content, err := os.ReadFile(file)
+	all := []Record{}
+	for _, name := range names {
+		if !strings.HasSuffix(name, extension) {
+			continue
+		}
+		content, err := at.Read(ctx, name)
 		if err != nil {
 			return nil, worker.Transient("reading %s: %w", c.Name, err)
 		}
-		if err := json.Unmarshal(content, &all[i]); err != nil {
-			return nil, worker.Fatal("reading %s of %s: %w", filepath.Base(file), c.Name, err)
+		var record Record
+		if err := json.Unmarshal(content, &record); err != nil {
+			return nil, worker.Fatal("reading %s of %s: %w", name, c.Name, err)
 		}
+		all = append(all, record)
 	}
 	return all, nil
 }
 
-// stem is the beginning of a record's file name: its action's entry, readable,
-// and its key.
-func stem(entry, providerKey string) string { return Safe(entry, 80) + "-" + Key(providerKey)[:16] }
+// name is a record's file name: its action's entry, readable, and its key.
+func name(entry, providerKey string) Name {
+	return Name{Safe(entry, 80) + "-" + Key(providerKey)[:16], extension}
+}
 
 // Safe is a text as a part of a file name, at most limit bytes long.
 func Safe(text string, limit int) string {

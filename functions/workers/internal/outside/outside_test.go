@@ -68,7 +68,7 @@ func TestDoOnce(t *testing.T) {
 	if first.Result.Evidence[0].Source != "action:run:put" || !strings.Contains(again.Result.Evidence[0].Claim, "made before") {
 		t.Errorf("%+v, then %+v", first.Result.Evidence, again.Result.Evidence)
 	}
-	all, err := outside.All[record](s.Connections["shelf"], nil)
+	all, err := outside.All[record](t.Context(), s.Connections["shelf"], nil)
 	if err != nil || len(all) != 1 || all[0].Name != "a" {
 		t.Errorf("%+v, %v", all, err)
 	}
@@ -111,7 +111,7 @@ func TestDraftIsNoRecord(t *testing.T) {
 	if err := os.Rename(filepath.Join(dir, name), filepath.Join(dir, "."+strings.TrimSuffix(name, ".json")+".draft")); err != nil {
 		t.Fatal(err)
 	}
-	if all, err := outside.All[record](s.Connections["shelf"], nil); err != nil || len(all) != 0 {
+	if all, err := outside.All[record](t.Context(), s.Connections["shelf"], nil); err != nil || len(all) != 0 {
 		t.Errorf("%+v, %v", all, err)
 	}
 	entry := s.Gate.Log["run:put"]
