@@ -82,13 +82,15 @@ func (s *scope) wait(n *loop.Node, next string) {
 	s.rule(n, name, next)
 }
 
-// subLoop emits a run of another loop as a step.
+// subLoop emits a run of another loop as a step. A further try drives the same
+// run on, so that what it has done stays done.
 func (s *scope) subLoop(n *loop.Node, next string) {
 	name := s.name(n.Path)
 	state := s.coordinatorTask(call{
 		op: "start_child", step: n.Path, next: s.asked(n), timeout: s.ruleTimeout(),
 		comment: fmt.Sprintf("Run the loop %s and wait for its output", n.Step.Loop),
 	}, next)
+	state.set("Retry", append(coordinatorRetriers(), declaredRetriers(n.Failure)...))
 	list := []object{s.stopCatcher()}
 	if n.Approval != nil {
 		list = append(list, catcher(s.name(n.Path+".approval"), outerloop.ErrorNeedsApproval))

@@ -1,6 +1,10 @@
 package compile
 
-import "github.com/outerloop-dev/outerloop/pkg/loop"
+import (
+	"time"
+
+	"github.com/outerloop-dev/outerloop/pkg/loop"
+)
 
 // Events of the states in an execution's history, as Step Functions counts
 // them against 25,000.
@@ -27,6 +31,9 @@ func (c *compiler) nodeEvents(n *loop.Node) int {
 	events := 0
 	if asks(n) && n.Decider == nil {
 		events += stateEvents + attemptEvents
+	}
+	if n.Join != nil && n.Join.Otherwise == loop.EndingAsk {
+		events += 2 * (stateEvents + attemptEvents)
 	}
 	switch n.Kind {
 	case loop.KindWorker, loop.KindRoute, loop.KindLoop:
@@ -63,7 +70,30 @@ func stepEvents(n *loop.Node) int {
 	if n.Approval != nil {
 		events += 2 * (stateEvents + attemptEvents)
 	}
-	return events + stateEvents + attemptEvents
+	return events + stateEvents + attemptEvents + turnEvents(n)
+}
+
+// askAgain is about how long a state waits before it asks for its turn again.
+const askAgain = 30 * time.Second
+
+// turnEvents bounds what a directly called step of an item asks in vain while
+// at_once others of its page have their turns. In queue mode messages wait.
+func turnEvents(n *loop.Node) int {
+	block := n.Parent
+	for block != nil && block.Kind != loop.KindEach {
+		block = block.Parent
+	}
+	if block == nil || block.Each.MaxItems <= block.Each.AtOnce {
+		return 0
+	}
+	longest := time.Duration(0)
+	for _, row := range append([]loop.RouteRule{{Worker: n.Worker, Mode: n.Mode}}, n.Routes...) {
+		if row.Worker != nil && !queued(row.Mode) {
+			longest = max(longest, row.Worker.Charter.Dispatch.Timeout)
+		}
+	}
+	turns := (min(inlineItems, block.Each.MaxItems) - 1) / max(block.Each.AtOnce, 1)
+	return attemptEvents * turns * int((longest+askAgain-1)/askAgain)
 }
 
 func (c *compiler) eachEvents(n *loop.Node) int {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/outerloop-dev/outerloop"
 	"github.com/outerloop-dev/outerloop/pkg/loop"
 )
 
@@ -65,6 +66,7 @@ func (s *scope) node(n *loop.Node, next string) {
 			comment: fmt.Sprintf("Decide %s from what stands in the store", n.Path),
 		}, s.name(n.Path)))
 	}
+	next = s.joining(n, next)
 	switch n.Kind {
 	case loop.KindWorker:
 		s.step(n, next)
@@ -137,6 +139,32 @@ func (s *scope) branch(n *loop.Node) string {
 	}
 	s.plan(n.Body.Plan, "")
 	return s.first(n.Body.Plan)
+}
+
+// joining emits the state that evaluates a join which may ask a person, and
+// gives its name; every other block's join is evaluated by who reads it first.
+func (s *scope) joining(n *loop.Node, next string) string {
+	if n.Join == nil || n.Join.Otherwise != loop.EndingAsk {
+		return next
+	}
+	back := s.name(n.Path)
+	if asks(n) {
+		back = s.name(n.Path + ".decide")
+		if n.Decider != nil {
+			s.add(back, s.coordinatorTask(call{
+				op: "decide_block", step: n.Path, next: s.question(n),
+				comment: fmt.Sprintf("Go back to what was decided for %s", n.Path),
+			}, s.name(n.Path)))
+		}
+	}
+	state := s.coordinatorTask(call{
+		op: "join", step: n.Path, next: s.asked(n), timeout: s.ruleTimeout(), comment: joinComment(n.Join),
+	}, next)
+	state.set("Catch", []object{catcher(back, outerloop.ErrorAgain), s.stopCatcher()})
+	reorder(&state)
+	name := s.name(n.Path + ".join")
+	s.add(name, state)
+	return name
 }
 
 // empty is a state for a body without steps.

@@ -52,9 +52,15 @@ func workerRetriers(rules *loop.FailureRules, queue bool) []object {
 			retrier([]string{outerloop.ErrorNotNow}, 1000),
 			retrier(append(append([]string{}, lambdaFaults...), crashed...), 6))
 	}
+	return append(list, declaredRetriers(rules)...)
+}
+
+// declaredRetriers are those of the step's own rule; nil: none.
+func declaredRetriers(rules *loop.FailureRules) []object {
 	if rules == nil {
-		return list
+		return nil
 	}
+	var list []object
 	listed := map[outerloop.Class]bool{}
 	for _, rule := range rules.Retry {
 		listed[rule.Class] = true

@@ -257,25 +257,9 @@ func (q *call) distrust(step *record.Step) string {
 	if q.def.Project != nil {
 		table = q.def.Project.Confidence
 	}
-	most := passes(table, confidence, q.node.Review != nil)
+	most := table.Passes(confidence, q.node.Review != nil)
 	if author.Charter.Risk == "" || author.Charter.Risk.AtMost(most) {
 		return ""
 	}
 	return fmt.Sprintf("confidence %s at risk %s: %s", confidence, author.Charter.Risk, step.Because)
-}
-
-func passes(t registry.Confidence, c outerloop.Confidence, reviewed bool) charter.Risk {
-	switch {
-	case c == outerloop.ConfidenceHigh && reviewed:
-		return t.HighReviewed
-	case c == outerloop.ConfidenceHigh:
-		return t.High
-	case c == outerloop.ConfidenceMedium && reviewed:
-		return t.MediumReviewed
-	case c == outerloop.ConfidenceMedium:
-		return t.Medium
-	case reviewed:
-		return t.LowReviewed
-	}
-	return t.Low
 }

@@ -138,14 +138,24 @@ func (d *delivered) sameChild(ctx context.Context, op operation, s *record.Step)
 	if err != nil || link == nil || run == nil {
 		return parenting{}, false, err
 	}
-	failed := run.Status == outerloop.StatusFailed && link.Told
+	failed := run.Status == outerloop.StatusFailed && (link.Told || s.ChildGen >= run.Gen)
 	if failed && wasCancelled(run) {
 		return parenting{}, false, nil
 	}
 	link.Gen, link.Token, link.Next, link.Told = op.Gen, op.Token, op.Next, false
 	step := d.record(ctx)
 	step.Gen = d.run.Gen
-	err = d.c.write(ctx, link.Put(), step.Put(), d.checkRun())
+	runOp := d.checkRun()
+	if share := run.Numbers[record.RunLeft]; failed && share > 0 && step.Nonce == "" {
+		if d.run.Numbers[record.RunLeft] < share {
+			out, err := d.childFault(ctx, step, d.exhausted(fmt.Sprintf("the budget has %s left, the sub-loop's share is %s", money(d.run.Numbers[record.RunLeft]), money(share))))
+			return out, true, err
+		}
+		step.Nonce, step.Reserved = childNonce(run.ID), share
+		step.Attempts++
+		runOp = d.reserveChild(step)
+	}
+	err = d.c.write(ctx, link.Put(), step.Put(), runOp)
 	return parenting{child: s.Child, redrive: failed}, true, err
 }
 
@@ -216,11 +226,11 @@ func (d *delivered) createChild(ctx context.Context, op operation, step *record.
 	share := run.Numbers[record.RunLeft]
 	link := &record.Child{Parent: *run.Parent, ID: run.ID, Gen: op.Gen, Token: op.Token, Next: op.Next, Since: run.Started}
 	step.Child, step.Gen, step.Worker, step.Nonce, step.Reserved = run.ID, d.run.Gen, "", childNonce(run.ID), share
+	step.ChildGen, step.ChildSpent = 0, 0
 	step.Attempts++
 	step.Started = earliest(step.Started, run.Started)
 	step.Note(record.Entry{At: run.Started, Kind: "sub-loop", Rule: "run " + run.ID + " of " + run.Loop, Input: run.InputHash})
-	money := store.Add(record.RunKey(d.run.ID), map[string]int64{record.RunLeft: -share, record.Reservation(step.Nonce): share},
-		append(record.OpenAt(d.run.Gen), store.AtLeast(record.RunLeft, share))...)
+	money := d.reserveChild(step)
 	draws, err := d.c.draw(ctx, child.def, run)
 	var none *BudgetError
 	if errors.As(err, &none) {
@@ -242,6 +252,12 @@ func (d *delivered) createChild(ctx context.Context, op operation, step *record.
 	}
 	d.c.pins.put(run.ID, run.Definition)
 	return parenting{child: run.ID}, nil
+}
+
+// reserveChild takes the sub-loop's share of the run's money.
+func (d *delivered) reserveChild(step *record.Step) store.Op {
+	return store.Add(record.RunKey(d.run.ID), map[string]int64{record.RunLeft: -step.Reserved, record.Reservation(step.Nonce): step.Reserved},
+		append(record.OpenAt(d.run.Gen), store.AtLeast(record.RunLeft, step.Reserved))...)
 }
 
 func childNonce(run string) string { return "child/" + run }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/outerloop-dev/outerloop"
+	"github.com/outerloop-dev/outerloop/pkg/coordinator/protocol"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator/record"
 	"github.com/outerloop-dev/outerloop/pkg/gate"
 	"github.com/outerloop-dev/outerloop/pkg/store"
@@ -64,11 +66,14 @@ func (d *delivered) takeChild(ctx context.Context, child *record.Run) (gate.Verd
 		return gate.Verdict{}, false, nil
 	case s.GaveUp != nil:
 		return giveUp(s), true, nil
+	case s.ChildGen >= child.Gen && s.LastVerdict != nil: // its failure was taken, and not heard
+		return *s.LastVerdict, true, nil
 	}
 	step := d.record(ctx)
 	money := d.spendChild(step, child.Numbers[record.RunSpent])
 	if child.Status != outerloop.StatusCompleted {
-		return d.childFailed(ctx, step, money, fmt.Sprintf("run %s of %s failed: %s", child.ID, child.Loop, child.Reason))
+		step.ChildGen = child.Gen
+		return d.childFailed(ctx, step, money, &fault{class: childClass(child), cause: fmt.Sprintf("run %s of %s failed: %s", child.ID, child.Loop, child.Reason)})
 	}
 	output, err := d.c.value(ctx, child.Output)
 	if err != nil {
@@ -100,9 +105,18 @@ func (d *delivered) takeChild(ctx context.Context, child *record.Run) (gate.Verd
 	}
 	if f, ok := faultOf(err); ok {
 		d.steps[d.at] = s
-		return d.childFailed(ctx, d.record(ctx), money, f.cause)
+		return d.childFailed(ctx, d.record(ctx), money, &fault{class: outerloop.ClassFatal, cause: f.cause})
 	}
 	return verdict, true, err
+}
+
+// childClass is the class of a sub-loop's failure: what was not done in time may
+// be tried again, what a person has ended may not.
+func childClass(child *record.Run) outerloop.Class {
+	if strings.HasPrefix(child.Reason, deadlinePassed) {
+		return outerloop.ClassTimeout
+	}
+	return outerloop.ClassFatal
 }
 
 // askForChild asks people about a sub-loop's output where the step says so.
@@ -118,15 +132,20 @@ func (d *delivered) askForChild(ctx context.Context, step *record.Step, work *af
 	return d.needApproval(ctx, approvalNeeded{content: raw, hash: step.Output.Hash, reasons: []string{reason}}, work)
 }
 
-func (d *delivered) childFailed(ctx context.Context, step *record.Step, money store.Op, cause string) (gate.Verdict, bool, error) {
+// childFailed counts the failure and leaves the step open for another try, or to its rule.
+func (d *delivered) childFailed(ctx context.Context, step *record.Step, money store.Op, f *fault) (gate.Verdict, bool, error) {
 	step.Reserved, step.Nonce = 0, ""
-	step.GaveUp = &record.Fault{Error: outerloop.ErrorFatal, Cause: cut(cause, causeLimit)}
-	step.Cause = step.GaveUp.Error + ": " + step.GaveUp.Cause
-	step.Note(record.Entry{At: d.c.now(), Kind: "failed", Rule: cut(cause, logText), Outcome: outerloop.ErrorFatal})
+	retries := -1
+	if f.class != outerloop.ClassFatal {
+		retries = d.retries(f.class)
+	}
+	verdict := protocol.Fail(step, f.class, cut(f.cause, causeLimit), retries)
+	step.Cause = f.class.ErrorName() + ": " + cut(f.cause, causeLimit)
+	step.Note(record.Entry{At: d.c.now(), Kind: "failed", Rule: cut(f.cause, logText), Outcome: verdict.Error})
 	if err := d.c.write(ctx, step.Put(), money); err != nil {
 		return gate.Verdict{}, false, err
 	}
-	return giveUp(step), true, nil
+	return verdict, true, nil
 }
 
 // spendChild is the run's part of the write that takes a child's end: the share
@@ -134,6 +153,7 @@ func (d *delivered) childFailed(ctx context.Context, step *record.Step, money st
 func (d *delivered) spendChild(step *record.Step, spent int64) store.Op {
 	held, nonce := step.Reserved, step.Nonce
 	step.Reserved, step.Nonce = 0, ""
+	spent, step.ChildSpent = spent-step.ChildSpent, spent // a child that is driven on has spent all that it spent before
 	step.Cost += spent
 	op := store.Add(record.RunKey(d.run.ID), map[string]int64{record.RunLeft: held - spent, record.RunSpent: spent}, record.OpenAt(d.run.Gen)...)
 	if nonce != "" {

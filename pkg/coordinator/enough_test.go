@@ -94,6 +94,16 @@ output: {text: '${default(end.text, "none")}', sides: "${about.sides.status}"}
 // worker's queue would let through; others wait for their turn, which is no attempt.
 func TestAtOnce(t *testing.T) {
 	t.Parallel()
+	for _, mode := range []string{"queue, at_once: 9", "direct"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			atOnce(t, mode)
+		})
+	}
+}
+
+func atOnce(t *testing.T, mode string) {
+	t.Helper()
 	w := newWorld(t, files(loopHead+`
 steps:
   plan: {worker: lister, input: {n: 5}}
@@ -107,7 +117,7 @@ steps:
     steps:
       work: {worker: writer, input: {text: "${one.id}"}}
     output: {text: "${work.text}"}
-`, map[string]string{"functions/workers/writer/charter.yaml": charterFile("writer", anyIn, textOut, "dispatch: {mode: queue, at_once: 9, timeout: 30s}")}))
+`, map[string]string{"functions/workers/writer/charter.yaml": charterFile("writer", anyIn, textOut, "dispatch: {mode: "+mode+", timeout: 30s}")}))
 	usual(w)
 	run := start(t, w, `{"key":"a"}`)
 	for range 9 { // until the items are there and before a worker has one

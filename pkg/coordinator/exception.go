@@ -90,9 +90,9 @@ func (v *view) halt(ctx context.Context, cause error) ([]store.Op, *record.Excep
 	var halt *haltError
 	switch {
 	case errors.As(cause, &short):
-		in.at, in.path, in.name, in.class = short.at, short.node.Path, short.name, "join"
+		in.at, in.path, in.name, in.class = short.at, short.node.Path, short.name, joinClass
 		in.ways = []string{WayRetry, WaySkip, WayClose}
-		in.needed = "skip goes on with what there is; retry runs the missing parts again; close ends the run"
+		in.needed = joinNeeds
 	case errors.As(cause, &halt):
 		in.at, in.path, in.name, in.class = halt.at, halt.node.Path, halt.name, "rule"
 	default:

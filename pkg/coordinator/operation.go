@@ -18,6 +18,7 @@ const (
 	opAsk      = "ask"
 	opAwait    = "await"
 	opChild    = "start_child"
+	opJoin     = "join"
 )
 
 // operation is what a coordinator state of a machine sends.
@@ -47,8 +48,9 @@ func (e *StepError) Error() string { return e.Name + ": " + e.Cause }
 // Step serves the states that a machine has for the coordinator itself:
 // register (an approval's token), rule (a failed step's rule), decide_block
 // (what a block begins with), ask (a person gives the output), await (an
-// event), start_child (a sub-loop) and finish. An error of type *StepError fails the
-// state by its name; any other is to be tried again.
+// event), start_child (a sub-loop), join (a block whose join asks a person) and
+// finish. An error of type *StepError fails the state by its name; any other is
+// to be tried again.
 func (c *Coordinator) Step(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
 	var op operation
 	if err := json.Unmarshal(raw, &op); err != nil {
@@ -69,6 +71,8 @@ func (c *Coordinator) Step(ctx context.Context, raw json.RawMessage) (json.RawMe
 		return c.answer(c.await(ctx, op))
 	case opChild:
 		return c.answer(c.startChild(ctx, op))
+	case opJoin:
+		return c.answer(c.join(ctx, op))
 	}
 	return nil, &StepError{Name: outerloop.ErrorFatal, Cause: fmt.Sprintf("no operation %q", op.Op)}
 }

@@ -59,12 +59,13 @@ func (q *call) providers() []provider {
 
 // blockTurns are the places in the blocks of items around a step: at most
 // at_once attempts of it at a time. Where its worker's own queue lets no more
-// through, or where it is called directly, no turns are taken.
+// through, no turns are taken.
 func (q *call) blockTurns() []provider {
 	dispatch := q.worker.Charter.Dispatch
 	var out []provider
 	for _, block := range enclosing(q.node) {
-		if q.mode() == charter.ModeQueue && max(dispatch.AtOnce, 1) > block.Each.AtOnce {
+		bounded := q.mode() == charter.ModeQueue && max(dispatch.AtOnce, 1) <= block.Each.AtOnce
+		if !bounded && block.Each.MaxItems > block.Each.AtOnce {
 			out = append(out, provider{
 				name:  "each:" + q.run.ID + ":" + string(address(block, q.index)) + ":" + q.Step,
 				rates: []registry.Rate{{AtOnce: block.Each.AtOnce}},

@@ -57,15 +57,10 @@ func (c *Coordinator) deliverException(ctx context.Context, exc *record.Exceptio
 	}
 	verdict := gate.Verdict{Error: exc.Error, Cause: "resolved by " + exc.By}
 	if exc.Error == "" {
-		d, err := c.receive(ctx, gate.Delivery{Run: exc.Run, Gen: exc.Gen, Step: exc.Path, Item: exc.Item, Next: exc.Next})
-		if err != nil {
+		var err error
+		if verdict, err = c.resolvedVerdict(ctx, exc); err != nil {
 			return err
 		}
-		out, err := d.recorded(ctx)
-		if err != nil {
-			return err
-		}
-		verdict = *out.Verdict
 	}
 	if err := c.complete(ctx, exc.Token, verdict); err != nil {
 		return err
@@ -215,6 +210,7 @@ func (r *resolution) onBlock(ctx context.Context) error {
 		if err := r.reopenMissing(ctx); err != nil {
 			return err
 		}
+		r.exc.Error = outerloop.ErrorAgain
 	case r.req.Way == WaySkip && r.node != nil && r.node.Join != nil:
 		head := r.blockRecord(ctx, r.node, r.index)
 		head.Accepted = true
@@ -228,9 +224,13 @@ func (r *resolution) onBlock(ctx context.Context) error {
 const reopenBatch = 10
 
 // reopenMissing gives the steps that made parts of a block missing a new visit,
-// while the run is blocked; the generation is raised after them.
+// while the run is blocked, whose generation is raised after them, or while the
+// block's state waits for this answer.
 func (r *resolution) reopenMissing(ctx context.Context) error {
-	still := store.Check(record.RunKey(r.run.ID), store.Equal(record.RunOpen, 0), store.Equal(record.RunClosed, 0), store.Equal(record.RunGen, int64(r.run.Gen-1)))
+	still := r.checkRun()
+	if r.exc.Blocks {
+		still = store.Check(record.RunKey(r.run.ID), store.Equal(record.RunOpen, 0), store.Equal(record.RunClosed, 0), store.Equal(record.RunGen, int64(r.run.Gen-1)))
+	}
 	ops := []store.Op{still}
 	q := store.Query{Part: record.RunKey(r.run.ID).Part, Prefix: record.StepsPrefix(address(r.node, r.index))}
 	err := r.c.each(ctx, q, func(item *store.Item) error {

@@ -153,6 +153,9 @@ func (c *Coordinator) repairException(ctx context.Context, key store.Key, tick *
 	return nil
 }
 
+// deadlinePassed begins the reason of every run that failed by its deadline.
+const deadlinePassed = "deadline passed"
+
 // repairDeadline ends a run at its deadline: the only thing that fails a run
 // that nobody cancelled or closed. A run that is acting gets the action's time.
 func (c *Coordinator) repairDeadline(ctx context.Context, key store.Key, tick *Tick) error {
@@ -163,7 +166,7 @@ func (c *Coordinator) repairDeadline(ctx context.Context, key store.Key, tick *T
 	if busy, err := c.acting(ctx, run); err != nil || busy {
 		return err
 	}
-	reason := "deadline passed"
+	reason := deadlinePassed
 	if run.Reason != "" {
 		reason += " while blocked: " + run.Reason
 	}

@@ -100,14 +100,14 @@ func TestFieldsAreFollowed(t *testing.T) {
 	for _, c := range []struct{ name, steps, want string }{
 		{"another field of the fact", `  a: {worker: sender, ` + reads + `, input: {text: "${string(facts.order.total)}"}}` + "\n", ""},
 		{"its own field", `  a: {worker: sender, ` + reads + `, input: {to: "${facts.order.email}"}}` + "\n", "worker sender!, tool mail"},
-		{"a model", `  a: {worker: writer, ` + reads + `, input: {text: "${facts.order.email}"}}` + "\n", "worker writer!, model default!"},
+		{"a model", `  a: {worker: writer, ` + reads + `, input: {text: "${facts.order.email}"}}` + "\n", "worker writer!, model default!, people desk"},
 		{"a rule of the coordinator", `  a: {worker: sender, ` + reads + `, when: facts.order.email != "", input: {text: x}}` + "\n", ""},
 		{"a worker's answer", `  a: {worker: writer, ` + reads + `, input: {text: "${facts.order.email}"}}` + "\n" + `  b: {worker: bystander, input: {text: "${a.text}"}}` + "\n",
-			"worker bystander, worker writer!, model default!"},
+			"worker bystander, worker writer!, model default!, people desk"},
 		{"an approval", `  a: {worker: writer, ` + reads + `, input: {text: "${facts.order.email}"}, approval: {ask: Is it right?}}` + "\n", "worker writer!, model default!, people desk"},
 		{"what is asked", `  a: {worker: bystander, ` + reads + `, input: {text: x}, approval: {ask: "Tell ${facts.order.email}?"}}` + "\n", "people desk!"},
 		{"an event and another loop", `  a: {worker: writer, ` + reads + `, input: {text: "${facts.order.email}"}, emit: {event: told, data: {text: "${output.text}"}}}` + "\n",
-			"worker listener, worker writer!, model default!, event told"},
+			"worker listener, worker writer!, model default!, people desk, event told"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

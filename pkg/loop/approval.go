@@ -4,7 +4,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/outerloop-dev/outerloop"
 	"github.com/outerloop-dev/outerloop/pkg/charter"
+	"github.com/outerloop-dev/outerloop/pkg/registry"
 	"github.com/outerloop-dev/outerloop/pkg/schedule"
 	"github.com/outerloop-dev/outerloop/pkg/source"
 )
@@ -24,7 +26,7 @@ func (c *checker) approval(n *Node, after extras) {
 		}
 		return
 	}
-	if n.Step.Approval == nil && len(why) == 0 {
+	if n.Step.Approval == nil && len(why) == 0 && !(c.mayDistrust(n) && c.wholeApproval(a)) {
 		return
 	}
 	rule := &ApprovalRule{
@@ -40,6 +42,42 @@ func (c *checker) approval(n *Node, after extras) {
 	}
 	n.Approval = rule
 	c.completeApproval(n, a, why)
+}
+
+// mayDistrust tells whether finished work can be such that a person must look:
+// a model's, of a confidence that does not reach its charter's risk (R45), or
+// one that the charter escalates. Work without a model is sure unless it says
+// otherwise; where it does, an exception asks.
+func (c *checker) mayDistrust(n *Node) bool {
+	if n.Action != nil {
+		return false
+	}
+	authors := []*Worker{n.Worker, n.Backup}
+	for _, row := range n.Routes {
+		authors = append(authors, row.Worker, row.Backup)
+	}
+	table := registry.DefaultConfidence()
+	if c.around.Project != nil {
+		table = c.around.Project.Confidence
+	}
+	least := table.Passes(outerloop.ConfidenceLow, n.Review != nil)
+	return slices.ContainsFunc(authors, func(w *Worker) bool {
+		if w == nil {
+			return false
+		}
+		return len(w.Charter.Escalate) > 0 || w.Charter.Kind == charter.KindAgent && !w.Charter.Risk.AtMost(least)
+	})
+}
+
+// wholeApproval tells whether defaults.approval says all that a request needs,
+// within the run's time: it may then ask where no step declares an approval.
+func (c *checker) wholeApproval(a Approval) bool {
+	if m := c.loop.Budget.Deadline.Moment; m != nil {
+		if deadline, fixed := m.After(); fixed && a.Within >= deadline {
+			return false
+		}
+	}
+	return a.Within > 0 && len(a.Approvers) > 0 && a.Expired != "" && a.Rejected != ""
 }
 
 // askingTool is the first tool of an agent's step that may ask a person; empty: none.

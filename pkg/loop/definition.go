@@ -109,8 +109,8 @@ type Node struct {
 	Accept []AcceptRule
 	Limits []LimitRule
 	Review *ReviewRule
-	// Approval is how people are asked, for whatever reason; nil: nothing can ask
-	// but low confidence or an agent's own escalation, which raise an exception.
+	// Approval is how people are asked, for whatever reason; nil: nothing can ask,
+	// or nothing says how: then low confidence and escalations raise an exception.
 	Approval *ApprovalRule
 	// Action is nil where the step has none.
 	Action *ActionRule

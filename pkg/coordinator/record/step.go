@@ -103,8 +103,11 @@ type Step struct {
 	Calls []Address `json:"calls,omitempty"`
 	// Heard are the decided requests of tool calls that attempts of this visit began with.
 	Heard []string `json:"heard,omitempty"`
-	// Child is the run of a sub-loop's step.
-	Child string `json:"child,omitempty"`
+	// Child is the run of a sub-loop's step; ChildGen the latest generation of it
+	// whose failure the step knows, ChildSpent what it was charged of the child's cost.
+	Child      string `json:"child,omitempty"`
+	ChildGen   int    `json:"child_gen,omitempty"`
+	ChildSpent int64  `json:"child_spent,omitempty"`
 	// Verified counts how often the rule sent the step back to verify an unknown action.
 	Verified int `json:"verified,omitempty"`
 	// Entry is the action log entry of an action step, Resource its lease.
