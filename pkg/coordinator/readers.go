@@ -138,6 +138,7 @@ func (c *Coordinator) Show(ctx context.Context, id string) (ShowView, error) {
 	}
 	out := ShowView{Steps: []StepView{}}
 	out.RunView, err = c.observe(ctx, r, func(s *record.Step) { out.Steps = append(out.Steps, c.stepView(s, r)) })
+	out.Models = c.models(ctx, r.Definition, out.Steps)
 	return out, err
 }
 

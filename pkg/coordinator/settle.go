@@ -35,6 +35,7 @@ func (g *workerGate) Settle(ctx context.Context, req gate.SettleRequest) (gate.S
 			q.releaseResource(ctx, done)
 			q.releaseTurns(ctx, usedTokens(req))
 			q.worked(ctx, done, req.Failure)
+			q.seen(ctx, usedTokens(req))
 		}
 		return answer, err
 	})
@@ -84,11 +85,11 @@ func (q *call) settle(ctx context.Context, req gate.SettleRequest) (gate.SettleA
 func (q *call) judge(ctx context.Context, req gate.SettleRequest, actions []store.Op) (gate.Verdict, error) {
 	step := q.step().Clone()
 	if req.Failure != nil {
-		step.Tokens = req.Failure.Tokens
+		step.Tokens = summed(step.Tokens, req.Failure.Tokens)
 		cost := q.cost(req.Failure.Cost, req.Failure.Tokens)
 		return q.fail(ctx, step, &fault{class: req.Failure.Class, cause: req.Failure.Message}, failing{cost: cost, more: actions})
 	}
-	step.Tokens = req.Result.Tokens
+	step.Tokens = summed(step.Tokens, req.Result.Tokens)
 	cost := q.cost(req.Result.Cost, req.Result.Tokens)
 	if waits, err := q.waitingCall(ctx, step); err != nil {
 		return gate.Verdict{}, err

@@ -39,6 +39,8 @@ type RunView struct {
 type ShowView struct {
 	RunView
 	Steps []StepView `json:"steps"`
+	// Models are the agents that worked in it, with the versions that it used.
+	Models []ModelView `json:"models,omitempty"`
 }
 
 // StepView is one step of a run. Steps inside `each` have one entry per item,
@@ -53,7 +55,7 @@ type StepView struct {
 	Outcome   outerloop.Outcome   `json:"outcome"`
 	Reason    string              `json:"reason"`
 	// Cost is what its attempts cost so far, in the budget's currency; of a
-	// sub-loop its run's. Tokens are the last attempt's.
+	// sub-loop its run's. Tokens are all attempts' together.
 	Cost   float64     `json:"cost,omitempty"`
 	Tokens gate.Tokens `json:"tokens,omitzero"`
 	// Unresolved are the questions that its work left to the step's owner.

@@ -233,6 +233,7 @@ func (a *app) printAfterRun(started coordinator.Started, found runState, idle lo
 		a.say("\nNot completed as planned")
 		a.writeSteps(trouble, fewSteps)
 	}
+	a.writeUsage(v, false)
 	a.writeQuestions(v.Steps, v.ID)
 	a.writeWaiting(found.approvals, found.exceptions)
 	a.say("")

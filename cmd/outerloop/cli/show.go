@@ -178,6 +178,7 @@ func (a *app) printShow(doc showDocument, steps bool) {
 			a.writeSteps(trouble, 20)
 		}
 	}
+	a.writeUsage(doc.ShowView, steps)
 	a.writeQuestions(doc.Steps, doc.ID)
 	if len(doc.Waiting) > 0 {
 		a.say("\nWaiting for a person")

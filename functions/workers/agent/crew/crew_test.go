@@ -66,6 +66,11 @@ func read(t *testing.T, edits ...string) *project.Project {
 
 func open(t *testing.T, p *project.Project, model llm.Model) *office {
 	t.Helper()
+	return openNotified(t, p, model, nil)
+}
+
+func openNotified(t *testing.T, p *project.Project, model llm.Model, notify coordinator.Notify) *office {
+	t.Helper()
 	agents, err := crew.Of(p, catalog.With{Instead: model}, agent.Options{})
 	if err != nil || len(agents) != 1 {
 		t.Fatalf("%d agents, %v", len(agents), err)
@@ -94,6 +99,7 @@ func open(t *testing.T, p *project.Project, model llm.Model) *office {
 		State:   filepath.Join(t.TempDir(), "state.db"),
 		Loops:   []local.Loop{{Definition: def, Bundle: bundle, Machine: machine}},
 		Workers: []local.Worker{{Code: plan}, {Code: agents[0]}},
+		Notify:  notify,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +111,7 @@ func open(t *testing.T, p *project.Project, model llm.Model) *office {
 // work runs the loop over notes until nothing can move.
 func (o *office) work(notes ...string) coordinator.ShowView {
 	o.t.Helper()
-	input, err := json.Marshal(map[string]any{"key": "k", "notes": notes})
+	input, err := json.Marshal(map[string]any{"key": notes[0], "notes": notes})
 	if err != nil {
 		o.t.Fatal(err)
 	}
