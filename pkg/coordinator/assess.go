@@ -35,7 +35,7 @@ func (q *call) assess(ctx context.Context, step *record.Step, req gate.SettleReq
 		return nil, err
 	}
 	work := workOf(step, output)
-	if err := q.checkEvidence(step); err != nil {
+	if err := q.checkEvidence(ctx, step); err != nil {
 		return nil, err
 	}
 	if q.review {
@@ -77,7 +77,8 @@ func (q *call) checkOutput(raw json.RawMessage) (any, json.RawMessage, error) {
 	return value, spelled, err
 }
 
-// again resolves the attempt's input and facts anew, for the rules that read them.
+// again reads the attempt's facts anew, for the rules that read them, and its
+// input when one of them does.
 func (q *call) again(ctx context.Context, p *prepared, step *record.Step) error {
 	if err := q.readFacts(ctx, p); err != nil {
 		return err
@@ -92,9 +93,7 @@ func (q *call) again(ctx context.Context, p *prepared, step *record.Step) error 
 			approved = ap
 		}
 	}
-	if err := q.resolve(ctx, p, approved); err != nil {
-		return err
-	}
+	q.resolveWork = func(ctx context.Context) error { return q.resolve(ctx, p, approved) }
 	if q.node.Action != nil || q.review {
 		return nil
 	}
@@ -104,9 +103,12 @@ func (q *call) again(ctx context.Context, p *prepared, step *record.Step) error 
 }
 
 // checkEvidence demands that every claim names a source that the run has (R27).
-func (q *call) checkEvidence(step *record.Step) error {
+func (q *call) checkEvidence(ctx context.Context, step *record.Step) error {
 	if !q.worker.Charter.Evidence {
 		return nil
+	}
+	if _, err := q.ownInput(ctx); err != nil { // a source may lie in it
+		return err
 	}
 	if len(step.Evidence) == 0 {
 		return &fault{class: outerloop.ClassInvalidOutput, cause: "no evidence is given, the charter requires it"}
@@ -170,7 +172,7 @@ func hasPath(value any, path string) bool {
 // come too late for another try.
 func (q *call) checkAccept(ctx context.Context, rules []loop.AcceptRule, work *after) error {
 	for _, rule := range rules {
-		holds, text, err := q.truth(ctx, rule.Rule, q.index, work)
+		holds, text, err := q.expect(ctx, true, rule.Rule, q.index, work)
 		if err != nil {
 			return asInvalid(err)
 		}
@@ -200,7 +202,7 @@ func asInvalid(err error) error {
 func (q *call) askForWork(ctx context.Context, step *record.Step, work *after, reasons []string) error {
 	need := approvalNeeded{reasons: append([]string(nil), reasons...)}
 	for _, e := range q.worker.Escalate {
-		holds, text, err := q.truth(ctx, e.Rule, q.index, work)
+		holds, text, err := q.expect(ctx, false, e.Rule, q.index, work)
 		if err != nil {
 			return asInvalid(err)
 		}

@@ -84,7 +84,11 @@ func bindWork(vars rule.Vars, uses loop.Uses, work *after) {
 
 func (v *view) bindInput(ctx context.Context, vars rule.Vars, uses loop.Uses) error {
 	if uses.Work {
-		vars["input"] = v.work
+		work, err := v.ownInput(ctx)
+		if err != nil {
+			return err
+		}
+		vars["input"] = work
 	}
 	if !uses.Input {
 		return nil
@@ -95,6 +99,16 @@ func (v *view) bindInput(ctx context.Context, vars rule.Vars, uses loop.Uses) er
 	}
 	vars["input"] = input
 	return nil
+}
+
+// ownInput is the worker's own input, resolved when it is first asked for.
+func (v *view) ownInput(ctx context.Context) (any, error) {
+	if v.work == nil && v.resolveWork != nil {
+		if err := v.resolveWork(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return v.work, nil
 }
 
 func (v *view) loopInput(ctx context.Context) (any, error) {
@@ -193,6 +207,23 @@ func (v *view) truth(ctx context.Context, r *loop.Rule, items []int, work *after
 	vars, err := v.bind(ctx, r.Uses, items, work)
 	if err != nil {
 		return false, "", err
+	}
+	decision, err := r.Decide(ctx, vars)
+	if err != nil {
+		return false, "", &ruleError{err}
+	}
+	return decision.Result, ruleText(decision), nil
+}
+
+// expect is truth for a rule that nearly always comes out the usual way: only
+// the other way is worded.
+func (v *view) expect(ctx context.Context, usual bool, r *loop.Rule, items []int, work *after) (bool, string, error) {
+	vars, err := v.bind(ctx, r.Uses, items, work)
+	if err != nil {
+		return false, "", err
+	}
+	if result, err := r.EvalBool(ctx, vars); err == nil && result == usual {
+		return result, "", nil
 	}
 	decision, err := r.Decide(ctx, vars)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // output, or its failure, which the step's rule decides. It may be called any
 // number of times; a run that is open, or nobody's child, is left alone.
 func (c *Coordinator) tellParent(ctx context.Context, id string) error {
-	run, err := one(ctx, c, record.RunKey(id), record.DecodeRun)
+	run, err := one(ctx, c, record.RunKey(id), c.records.Run)
 	if err != nil || run == nil || run.Parent == nil || !run.Status.Closed() {
 		return err
 	}

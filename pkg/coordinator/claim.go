@@ -225,14 +225,14 @@ func (q *call) claim(ctx context.Context, at protocol.Standing, p *prepared, wit
 	if exhausted {
 		return q.refuse(ctx, q.noMoney(step.Input.Size))
 	}
-	ops := []store.Op{step.Put()} // with what was reserved, so that it comes back
+	ops := []store.Op{q.c.records.PutStep(step)} // with what was reserved, so that it comes back
 	switch {
 	case runOp != nil:
 		ops = append(ops, *runOp)
 	case q.run.Status == outerloop.StatusNew:
 		run := *q.run
 		run.Status = outerloop.StatusInProgress
-		ops = append(ops, run.Put())
+		ops = append(ops, q.c.records.PutRun(&run))
 	}
 	if err := q.c.write(ctx, ops...); err != nil {
 		return admission{}, err

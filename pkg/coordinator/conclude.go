@@ -58,7 +58,7 @@ func (q *delivered) conclude(ctx context.Context, step *record.Step, end ending)
 	if end.run != nil {
 		runOp = *end.run
 	}
-	ops := append([]store.Op{step.Put(), runOp}, blocks...)
+	ops := append([]store.Op{q.c.records.PutStep(step), runOp}, blocks...)
 	ops = append(append(ops, effects...), end.more...)
 	if err := q.c.write(ctx, ops...); err != nil {
 		return gate.Verdict{}, fmt.Errorf("settling: %w", err)

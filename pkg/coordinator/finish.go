@@ -134,7 +134,7 @@ func (d *delivered) result(ctx context.Context) (record.Value, error) {
 		}
 	}
 	for _, rule := range d.def.Accept {
-		holds, text, err := d.truth(ctx, rule.Rule, nil, &after{output: value})
+		holds, text, err := d.expect(ctx, true, rule.Rule, nil, &after{output: value})
 		if err != nil {
 			return record.Value{}, err
 		}

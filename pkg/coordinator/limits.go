@@ -38,7 +38,7 @@ func (q *call) checkLimits(ctx context.Context, work *after, passed bool) ([]str
 		if l.Before != (work == nil) {
 			continue
 		}
-		holds, text, err := q.truth(ctx, l.Rule, q.index, work)
+		holds, text, err := q.expect(ctx, true, l.Rule, q.index, work)
 		if err != nil {
 			return nil, limitError(err, l)
 		}

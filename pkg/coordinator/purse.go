@@ -60,7 +60,7 @@ func periods(def *loop.Definition, run *record.Run, now time.Time) []period {
 	if p == nil || p.PerMonth.Micro <= 0 || run.Parent != nil {
 		return out
 	}
-	if own, err := time.LoadLocation(p.Zone); err == nil && p.Zone != "" {
+	if own := zones.named(p.Zone); own != nil {
 		zone = own
 	}
 	month := now.In(zone)

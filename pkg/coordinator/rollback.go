@@ -179,7 +179,11 @@ func (q *call) recordUndo(ctx context.Context, s *record.Step, a *record.Action)
 			return err
 		}
 	}
-	input, err := q.c.keep(ctx, q.work)
+	work, err := q.ownInput(ctx)
+	if err != nil {
+		return err
+	}
+	input, err := q.c.keep(ctx, work)
 	if err != nil {
 		return err
 	}

@@ -262,7 +262,7 @@ func (c *Coordinator) createNew(ctx context.Context, s *starting, slotItem *stor
 	if s.run.Queued { // it draws when its turn comes
 		draws, s.run.Drawn = nil, nil
 	}
-	ops := append([]store.Op{s.run.Put()}, draws...)
+	ops := append([]store.Op{c.records.PutRun(s.run)}, draws...)
 	if slotOp != nil {
 		ops = append(ops, *slotOp)
 	}

@@ -24,8 +24,10 @@ type view struct {
 	input any
 	items map[record.Address]any
 	facts map[string]any
-	// work is the worker's own input, for a charter's rules.
-	work any
+	// work is the worker's own input, for a charter's rules; resolveWork computes
+	// it where it was not yet.
+	work        any
+	resolveWork func(context.Context) error
 }
 
 // errNotSettled says that something is read before it is there: the machine

@@ -58,8 +58,8 @@ const (
 func brief(v any) any {
 	switch v := v.(type) {
 	case string:
-		if r := []rune(v); len(r) > briefText {
-			return string(r[:briefText]) + "…"
+		if at := cutAt(v, briefText); at < len(v) {
+			return v[:at] + "…"
 		}
 	case []any:
 		if parts(v, briefParts) < 0 {
@@ -71,6 +71,17 @@ func brief(v any) any {
 		}
 	}
 	return v
+}
+
+// cutAt is the byte at which a text has so many characters; its length where it is not longer.
+func cutAt(text string, characters int) int {
+	for at := range text {
+		if characters == 0 {
+			return at
+		}
+		characters--
+	}
+	return len(text)
 }
 
 // parts counts scalars down from a limit; texts that would be cut use it up.

@@ -10,9 +10,9 @@ import (
 // decodedBytes bounds the bodies whose records a decoder keeps, for each kind.
 const decodedBytes = 2 << 20
 
-// Decoder decodes steps and runs and keeps those it read last: the same body
-// under the same key is not decoded again. What it answers is the caller's to
-// change. The zero Decoder is ready; it is safe for concurrent use.
+// Decoder decodes steps and runs and keeps those that were read or written last:
+// the same body under the same key is not decoded again. What it answers is the
+// caller's to change. The zero Decoder is ready; it is safe for concurrent use.
 type Decoder struct {
 	steps decoded[Step]
 	runs  decoded[Run]
@@ -46,6 +46,33 @@ func (d *Decoder) Run(item *store.Item) (*Run, error) {
 	return r, nil
 }
 
+// PutStep is the step's Put, whose body reads as s from now on. Whether it is
+// written does not matter: what is read is compared with what was put.
+func (d *Decoder) PutStep(s *Step) store.Op {
+	op := s.Put()
+	kept := s.Clone()
+	kept.Output, kept.Input, kept.Override = kept.Output.written(), kept.Input.written(), kept.Override.written()
+	d.steps.keep(op.Item.Key, op.Item.Body, kept)
+	return op
+}
+
+// PutRun is the run's Put, whose body reads as r from now on.
+func (d *Decoder) PutRun(r *Run) store.Op {
+	op := r.Put()
+	kept := r.Clone()
+	kept.Output = kept.Output.written()
+	d.runs.keep(op.Item.Key, op.Item.Body, kept)
+	return op
+}
+
+// written is the value as it reads from a record: one without content is left out.
+func (v Value) written() Value {
+	if v.IsZero() {
+		return Value{}
+	}
+	return v
+}
+
 // decoded are bodies with what they say. What is not in young is looked for in
 // old, the generation before, which goes as a whole.
 type decoded[T any] struct {
@@ -68,14 +95,18 @@ func (d *decoded[T]) decode(item *store.Item) (*T, error) {
 	if err := decode(item, value); err != nil {
 		return nil, err
 	}
+	d.keep(item.Key, item.Body, value)
+	return value, nil
+}
+
+func (d *decoded[T]) keep(key store.Key, body []byte, value *T) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.young == nil || d.bytes+len(item.Body) > decodedBytes/2 {
+	if d.young == nil || d.bytes+len(body) > decodedBytes/2 {
 		d.old, d.young, d.bytes = d.young, map[store.Key]said[T]{}, 0
 	}
-	d.bytes += len(item.Body)
-	d.young[item.Key] = said[T]{item.Body, value}
-	return value, nil
+	d.bytes += len(body)
+	d.young[key] = said[T]{body, value}
 }
 
 func (d *decoded[T]) find(item *store.Item) *T {

@@ -22,7 +22,7 @@ func TestDecoder(t *testing.T) {
 		GaveUp: &record.Fault{Error: "e"}, LastVerdict: &gate.Verdict{Error: "e"}, Block: &record.Block{Label: &label},
 		Log: []record.Entry{{Kind: "k"}},
 	}
-	run := &record.Run{ID: "r", Subs: map[string]string{"s": "1"}, Counts: map[string]int{"c": 1}, Numbers: map[string]int64{"left": 1}}
+	run := &record.Run{ID: "r", Rollback: &record.Rollback{Of: "q"}, Subs: map[string]string{"s": "1"}, Counts: map[string]int{"c": 1}, Numbers: map[string]int64{"left": 1}}
 	var d record.Decoder
 	for version := int64(1); version <= 3; version++ {
 		item := stored(step.Put(), version)
@@ -53,7 +53,7 @@ func TestDecoder(t *testing.T) {
 		if diff := cmp.Diff(wanted, same); diff != "" {
 			t.Errorf("run at version %d:\n%s", version, diff)
 		}
-		same.Subs["s"], same.Counts["c"] = "!", 9
+		same.Subs["s"], same.Counts["c"], same.Rollback.Sent = "!", 9, "!"
 	}
 	step.Name = "b"
 	if got, err := d.Step(stored(step.Put(), 4)); err != nil || got.Name != "b" {

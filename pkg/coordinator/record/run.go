@@ -107,7 +107,7 @@ func (r *Run) beside(item *store.Item) {
 // Clone is a copy whose changes do not show in r.
 func (r *Run) Clone() *Run {
 	out := *r
-	out.Log, out.Parent = slices.Clone(r.Log), copied(r.Parent)
+	out.Log, out.Parent, out.Rollback = slices.Clone(r.Log), copied(r.Parent), copied(r.Rollback)
 	out.Subs, out.Counts, out.Numbers = maps.Clone(r.Subs), maps.Clone(r.Counts), maps.Clone(r.Numbers)
 	return &out
 }

@@ -232,6 +232,7 @@ func (s *Step) Clone() *Step {
 	out.Log, out.Feedback = slices.Clone(s.Log), slices.Clone(s.Feedback)
 	out.Evidence, out.Decisions = slices.Clip(s.Evidence), slices.Clip(s.Decisions)
 	out.Unresolved, out.Reasons = slices.Clip(s.Unresolved), slices.Clip(s.Reasons)
+	out.Calls, out.Heard = slices.Clip(s.Calls), slices.Clip(s.Heard)
 	out.Facts = maps.Clone(s.Facts)
 	out.LastVerdict, out.GaveUp, out.Block = copied(s.LastVerdict), copied(s.GaveUp), copied(s.Block)
 	out.Tries.Failed = make(map[outerloop.Class]int, len(s.Tries.Failed))
