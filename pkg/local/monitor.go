@@ -8,9 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/outerloop-dev/outerloop"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator"
-	"github.com/outerloop-dev/outerloop/pkg/gate"
 	"github.com/outerloop-dev/outerloop/pkg/loop"
 	"github.com/outerloop-dev/outerloop/pkg/worker"
 )
@@ -106,57 +104,9 @@ func (e *Engine) probe(ctx context.Context, def *loop.Definition, probe *loop.Wo
 		return nil, fmt.Errorf("this process has no worker %s", name)
 	}
 	now := e.cfg.Clock.Now()
-	g := &probeGate{task: gate.Task{
-		Run: "monitor", Loop: def.Loop.Name, Step: "monitor", Visit: 1, Attempt: 1, Fence: 1, Worker: name,
-		AsOf: now, Deadline: now.Add(p.Timeout), Lease: now.Add(p.Timeout), Charter: probe.Document, Input: json.RawMessage("{}"),
-	}}
-	_, err := worker.Handle(ctx, worker.Invocation{
-		Worker: p.Code, Gate: worker.InProcess(g), Delivery: gate.Delivery{Run: "monitor", Gen: 1, Step: "monitor"},
-		Request: e.id(), Limit: now.Add(p.Timeout),
+	probed, err := worker.Probe(ctx, worker.Invocation{
+		Worker: p.Code, Request: e.id(), Limit: now.Add(p.Timeout),
 		Env: worker.Env{Clock: e.cfg.Clock, Files: e.files, Connections: p.Connections, Log: e.cfg.Log},
-	})
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("asking the probe %s: %w", name, err)
-	case g.settled.Failure != nil:
-		return nil, fmt.Errorf("probe %s: %s: %s", name, g.settled.Failure.Class.ErrorName(), g.settled.Failure.Message)
-	case g.settled.Result == nil:
-		return nil, fmt.Errorf("probe %s gave no result", name)
-	}
-	return g.settled.Result.Output, nil
-}
-
-// probeGate admits one probe and takes its result.
-type probeGate struct {
-	task    gate.Task
-	settled gate.SettleRequest
-}
-
-var errProbe = errors.New("a probe does no actions")
-
-// Admit lets the probe look.
-func (g *probeGate) Admit(context.Context, gate.AdmitRequest) (gate.AdmitAnswer, error) {
-	return gate.AdmitAnswer{Decision: gate.Go, Task: &g.task}, nil
-}
-
-// Begin refuses every action.
-func (g *probeGate) Begin(context.Context, gate.BeginRequest) (gate.BeginAnswer, error) {
-	return gate.BeginAnswer{Claim: gate.ClaimRefused, Class: outerloop.ClassRefused, Reason: errProbe.Error()}, nil
-}
-
-// Report has nothing to record.
-func (g *probeGate) Report(context.Context, gate.ReportRequest) (gate.ReportAnswer, error) {
-	return gate.ReportAnswer{}, errProbe
-}
-
-// Settle takes the result.
-func (g *probeGate) Settle(_ context.Context, req gate.SettleRequest) (gate.SettleAnswer, error) {
-	g.settled = req
-	done := outerloop.OutcomeCompleted
-	return gate.SettleAnswer{Answered: true, Verdict: gate.Verdict{Note: gate.Note{Outcome: &done}}}, nil
-}
-
-// Heartbeat never stops it before its time.
-func (g *probeGate) Heartbeat(context.Context, gate.HeartbeatRequest) (gate.HeartbeatAnswer, error) {
-	return gate.HeartbeatAnswer{Lease: g.task.Deadline}, nil
+	}, coordinator.ProbeTask(def, probe, now, now.Add(p.Timeout)))
+	return probed.Output, err
 }

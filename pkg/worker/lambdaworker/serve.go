@@ -28,11 +28,17 @@ type Visibility interface {
 	Hide(ctx context.Context, queueARN, receiptHandle string, d time.Duration) error
 }
 
-// Config is what a function serves its worker with. Gate is required.
+// Config is what a function serves its worker with. Gate or Open is required.
 type Config struct {
 	// Gate is this worker's own gate.
 	Gate gate.Gate
 	Env  worker.Env
+	// Open gives gate and surroundings of one invocation, in place of Gate and
+	// Env: what an admitted task may use belongs to that task alone.
+	Open func(ctx context.Context) (gate.Gate, worker.Env)
+	// Probe reads the event {"probe": …} by which a monitor asks the worker
+	// outside of any run; nil: it cannot.
+	Probe func(ctx context.Context, probe json.RawMessage) (gate.Task, worker.Env, error)
 	// Visibility is the queue's; nil: messages keep the queue's time-out.
 	Visibility Visibility
 	// Exit ends the process when a worker's function still runs after its
@@ -54,7 +60,7 @@ type Server struct {
 
 // New makes a server; it panics without a gate.
 func New(w worker.Worker, cfg Config) *Server {
-	if cfg.Gate == nil {
+	if cfg.Gate == nil && cfg.Open == nil {
 		panic("lambdaworker: a gate is required")
 	}
 	if cfg.Exit == nil {
@@ -73,6 +79,9 @@ func (s *Server) Handle(ctx context.Context, event json.RawMessage) (any, error)
 	var queued events.SQSEvent
 	if err := json.Unmarshal(event, &queued); err == nil && len(queued.Records) > 0 {
 		return s.queued(ctx, queued), nil
+	}
+	if probe := probeOf(event); probe != nil && s.cfg.Probe != nil {
+		return s.probe(ctx, probe)
 	}
 	delivery, err := parse(event)
 	if err != nil {
@@ -128,12 +137,44 @@ func (s *Server) message(ctx context.Context, message events.SQSMessage, request
 
 func (s *Server) handle(ctx context.Context, inv worker.Invocation) (worker.Handled, error) {
 	inv.Worker, inv.Gate, inv.Env = s.worker, s.cfg.Gate, s.cfg.Env
+	if s.cfg.Open != nil {
+		inv.Gate, inv.Env = s.cfg.Open(ctx)
+	}
 	inv.Limit, _ = ctx.Deadline()
 	handled, err := worker.Handle(ctx, inv)
 	if handled.Exit {
 		s.cfg.Exit(1)
 	}
 	return handled, err
+}
+
+// probeOf is the content of an event of a monitor; nil for other events.
+func probeOf(event json.RawMessage) json.RawMessage {
+	var asked struct {
+		Probe json.RawMessage `json:"probe"`
+	}
+	if json.Unmarshal(event, &asked) != nil {
+		return nil
+	}
+	return asked.Probe
+}
+
+// probe asks the worker for a monitor. The answer is {"output": …}; a probe that
+// fails is an error of the function, which the monitor tells.
+func (s *Server) probe(ctx context.Context, raw json.RawMessage) (any, error) {
+	task, env, err := s.cfg.Probe(ctx, raw)
+	if err != nil {
+		return nil, named(outerloop.ErrorFatal, err.Error())
+	}
+	limit, _ := ctx.Deadline()
+	probed, err := worker.Probe(ctx, worker.Invocation{Worker: s.worker, Request: request(ctx), Limit: limit, Env: env}, task)
+	if probed.Exit {
+		s.cfg.Exit(1)
+	}
+	if err != nil {
+		return nil, named(outerloop.ErrorToolFailed, err.Error())
+	}
+	return map[string]json.RawMessage{"output": probed.Output}, nil
 }
 
 // longestHidden is how long SQS hides a message at most, less a margin for the
