@@ -45,7 +45,7 @@ func build(name string, raw []byte) (*body, error) {
 	if err != nil {
 		return nil, invalid(name, err)
 	}
-	b := &body{raw: raw, doc: doc, compiled: compiled}
+	b := &body{raw: raw, doc: doc, compiled: compiled, quick: quickOf(compiled, map[*jsonschema.Schema]*quick{})}
 	b.view = sync.OnceValue(func() *Type { return derive(compiled) })
 	return b, nil
 }

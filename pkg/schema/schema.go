@@ -28,6 +28,7 @@ type body struct {
 	raw      []byte
 	doc      any
 	compiled *jsonschema.Schema
+	quick    *quick
 	view     func() *Type
 }
 
@@ -127,6 +128,9 @@ func (s *Schema) Check(raw json.RawMessage) (any, []Fault) {
 // CheckValue validates a decoded value: maps, lists, strings, bools, nil and any of int64, float64, json.Number.
 // It changes nothing.
 func (s *Schema) CheckValue(v any) []Fault {
+	if s.quick != nil && s.quick.passes(v) {
+		return nil
+	}
 	err := s.compiled.Validate(v)
 	if err == nil {
 		return nil
