@@ -54,18 +54,24 @@ func (c *Coordinator) Publish(ctx context.Context, req PublishRequest) (Publishe
 	if req.At.IsZero() {
 		e.At = c.now()
 	}
-	ops := []store.Op{}
 	if req.ID == "" {
 		e.ID = record.ShortID("published", c.cfg.IDs())
-	} else {
-		ops = append(ops, store.Create(store.Item{Key: record.EventMark(req.Event, req.ID), Body: []byte(`{}`), Expires: e.At.Add(eventMarks).Unix()}))
 	}
-	err = c.write(ctx, append(ops, e.Put())...)
+	return c.tell(ctx, e, req.ID != "")
+}
+
+// tell writes an event from outside; marked: its id is remembered.
+func (c *Coordinator) tell(ctx context.Context, e *record.Event, marked bool) (Published, error) {
+	var ops []store.Op
+	if marked {
+		ops = append(ops, store.Create(store.Item{Key: record.EventMark(e.Name, e.ID), Body: []byte(`{}`), Expires: e.At.Add(eventMarks).Unix()}))
+	}
+	err := c.write(ctx, append(ops, e.Put())...)
 	if errors.Is(err, store.ErrCondition) {
 		return Published{ID: e.ID, Duplicate: true}, nil
 	}
 	if err != nil {
-		return Published{}, fmt.Errorf("recording event %s: %w", req.Event, err)
+		return Published{}, fmt.Errorf("recording event %s: %w", e.Name, err)
 	}
 	return Published{ID: e.ID}, nil
 }
@@ -203,7 +209,15 @@ func (c *Coordinator) takeEvent(ctx context.Context, key store.Key) (bool, error
 func (c *Coordinator) trigger(ctx context.Context, e *record.Event) (all bool, err error) {
 	all = true
 	subscribed, err := c.subscribers(ctx, func(t *loop.TriggerRule) bool {
-		return t.Kind == loop.TriggerEvent && t.Name == e.Name || t.Kind == loop.TriggerAfter && record.AfterRun(t.Name) == e.Name
+		switch t.Kind {
+		case loop.TriggerEvent:
+			return t.Name == e.Name
+		case loop.TriggerAfter:
+			return record.AfterRun(t.Name) == e.Name
+		case loop.TriggerWebhook:
+			return record.Webhooked(t.Name) == e.Name
+		}
+		return false
 	})
 	if err != nil {
 		return false, err

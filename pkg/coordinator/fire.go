@@ -53,7 +53,7 @@ func (c *Coordinator) Fire(ctx context.Context, req FireRequest) (Fired, error) 
 		return Fired{}, fmt.Errorf("loop %s has no trigger %d: %w", req.Loop, req.Trigger, ErrNotPossible)
 	}
 	if paused, err := c.paused(ctx, req.Loop); err != nil || paused {
-		return Fired{NotDue: "the loop is paused"}, err
+		return Fired{NotDue: pausedNow}, err
 	}
 	trigger := &def.Triggers[req.Trigger]
 	start, notDue, err := c.firing(ctx, def, trigger, req)
@@ -68,6 +68,9 @@ func (c *Coordinator) Fire(ctx context.Context, req FireRequest) (Fired, error) 
 	started, err := c.Start(ctx, start)
 	return Fired{Started: started}, err
 }
+
+// pausedNow is why a paused loop starts nothing.
+const pausedNow = "the loop is paused"
 
 // firing evaluates a trigger's rules.
 func (c *Coordinator) firing(ctx context.Context, def *loop.Definition, t *loop.TriggerRule, req FireRequest) (StartRequest, string, error) {
@@ -143,6 +146,41 @@ func (c *Coordinator) Webhook(ctx context.Context, name string, body json.RawMes
 		out, failed = append(out, fired), append(failed, err)
 	}
 	return out, errors.Join(failed...)
+}
+
+// WebhookRequest is a webhook's delivery whose signature was verified.
+type WebhookRequest struct {
+	Name    string
+	Body    json.RawMessage
+	Headers map[string]string
+	// ID makes it one delivery however often it comes: the sender's, else of its
+	// signature. At is when it first came.
+	ID string
+	At time.Time
+}
+
+// Accept records a webhook's delivery as an event, for triggers that listen: it
+// waits while a loop is paused, is handed out in order, and a delivery that
+// comes again is the one that was accepted before. Errors: *InputError.
+func (c *Coordinator) Accept(ctx context.Context, req WebhookRequest) (Published, error) {
+	content, err := parse("webhook "+req.Name, req.Body)
+	if err != nil {
+		return Published{}, err
+	}
+	if req.ID == "" || req.Name == "" {
+		return Published{}, &InputError{What: "webhook", Faults: []string{"has no name or no id"}}
+	}
+	headers := map[string]any{}
+	for key, value := range req.Headers {
+		headers[key] = value
+	}
+	data, err := canonical(map[string]any{"body": content, "headers": headers})
+	if err != nil {
+		return Published{}, err
+	}
+	return c.tell(ctx, &record.Event{
+		Name: record.Webhooked(req.Name), Data: data, ID: record.ShortID("webhook", req.ID), At: req.At.UTC().Truncate(time.Millisecond),
+	}, true)
 }
 
 func (c *Coordinator) paused(ctx context.Context, name string) (bool, error) {

@@ -32,6 +32,9 @@ const eventsKept = 400 * 24 * time.Hour
 // declared event has such a name.
 func AfterRun(loop string) string { return "after:" + loop }
 
+// Webhooked is the name of the event that a webhook's delivery came.
+func Webhooked(name string) string { return "webhook:" + name }
+
 // EventsPart is the partition with the events of a name, oldest first.
 func EventsPart(name string) string { return "EVENT#" + name }
 
