@@ -10,9 +10,14 @@ import (
 // MarshalJSON returns the event as `aws stepfunctions get-execution-history`
 // prints it, on one line.
 func (h HistoryEvent) MarshalJSON() ([]byte, error) {
-	b := append(make([]byte, 0, 256), `{"timestamp":`...)
-	b = rawjson.AppendString(b, h.Time.UTC().Format("2006-01-02T15:04:05.000000-07:00"))
-	b = append(b, `,"type":"`...)
+	return h.AppendJSON(make([]byte, 0, 256)), nil
+}
+
+// AppendJSON appends what MarshalJSON returns.
+func (h HistoryEvent) AppendJSON(b []byte) []byte {
+	b = append(b, `{"timestamp":"`...)
+	b = h.Time.UTC().AppendFormat(b, "2006-01-02T15:04:05.000000-07:00")
+	b = append(b, `","type":"`...)
 	b = append(append(b, h.Type...), `","id":`...)
 	b = strconv.AppendInt(b, h.ID, 10)
 	b = append(b, `,"previousEventId":`...)
@@ -21,7 +26,7 @@ func (h HistoryEvent) MarshalJSON() ([]byte, error) {
 		b = append(append(append(b, `,"`...), key...), `":`...)
 		b = h.Details.append(b)
 	}
-	return append(b, '}'), nil
+	return append(b, '}')
 }
 
 // fieldWriter writes the members of one object.

@@ -1,7 +1,6 @@
 package coordinator
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,13 +13,11 @@ import (
 // canonical is the one spelling of a JSON value: sorted keys, no white space.
 // Equal values have equal hashes.
 func canonical(value any) (json.RawMessage, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(value); err != nil {
+	raw, err := record.JSON(value)
+	if err != nil {
 		return nil, fmt.Errorf("writing JSON: %w", err)
 	}
-	return bytes.TrimRight(buf.Bytes(), "\n"), nil
+	return raw, nil
 }
 
 // parse reads a JSON text strictly.

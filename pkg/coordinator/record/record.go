@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/outerloop-dev/outerloop/pkg/store"
@@ -69,13 +70,42 @@ func addEntry(log []Entry, e Entry) []Entry {
 }
 
 func encode(record any) []byte {
-	var body bytes.Buffer
-	enc := json.NewEncoder(&body)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(record); err != nil { // records hold only plain fields and JSON that was read as such
+	body, err := JSON(record)
+	if err != nil { // records hold only plain fields and JSON that was read as such
 		panic(fmt.Sprintf("encoding %T: %v", record, err))
 	}
-	return bytes.TrimRight(body.Bytes(), "\n")
+	return body
+}
+
+// writers are encoders at rest with what they write to.
+var writers = sync.Pool{New: func() any {
+	w := &writer{}
+	w.Encoder = json.NewEncoder(&w.text)
+	w.SetEscapeHTML(false)
+	return w
+}}
+
+type writer struct {
+	*json.Encoder
+	text bytes.Buffer
+}
+
+// largeText is how much an encoder at rest keeps at most.
+const largeText = 64 << 10
+
+// JSON is a value as it is stored: members of maps in the order of their names, no
+// white space, nothing escaped that need not be.
+func JSON(value any) ([]byte, error) {
+	w := writers.Get().(*writer)
+	w.text.Reset()
+	if err := w.Encode(value); err != nil {
+		return nil, err // and not used again
+	}
+	body := bytes.Clone(bytes.TrimRight(w.text.Bytes(), "\n"))
+	if w.text.Cap() <= largeText {
+		writers.Put(w)
+	}
+	return body, nil
 }
 
 func decode(item *store.Item, into any) error {

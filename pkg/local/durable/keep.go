@@ -50,10 +50,7 @@ func (c *Core) fold(ctx context.Context, item store.Item) error {
 	}
 	var ops []store.Op
 	for len(events) > 0 {
-		body, n, err := historyBody(events)
-		if err != nil {
-			return err
-		}
+		body, n := historyBody(events)
 		key := store.Key{Part: item.Part, Sort: fmt.Sprintf("%s%08d", sortFolded, events[0].ID)}
 		ops = append(ops, store.Create(store.Item{Key: key, Body: squeeze(body)}))
 		events = events[n:]

@@ -24,10 +24,7 @@ func (ch *change) write() error {
 	if err != nil {
 		return err
 	}
-	rows, err := historyRows(ex.Name, ch.history)
-	if err != nil {
-		return err
-	}
+	rows := historyRows(ex.Name, ch.history)
 	ops := slices.Concat(state, rows, ch.with)
 	for _, task := range ch.answered {
 		ops = append(ops, store.Remove(messageKey(ex.sent[task], messageID(ex.Name, task)), 0))
@@ -156,39 +153,33 @@ func (c *Core) final(ctx context.Context, ops []store.Op) error {
 }
 
 // historyRows makes one row of a step's history, more if it is large.
-func historyRows(name string, events []asl.HistoryEvent) ([]store.Op, error) {
+func historyRows(name string, events []asl.HistoryEvent) []store.Op {
 	var ops []store.Op
 	for len(events) > 0 {
-		body, n, err := historyBody(events)
-		if err != nil {
-			return nil, err
-		}
+		body, n := historyBody(events)
 		if len(body) > chunk {
 			body = squeeze(body) // one event with a large payload
 		}
 		ops = append(ops, store.Create(store.Item{Key: historyKey(name, events[0].ID), Body: body}))
 		events = events[n:]
 	}
-	return ops, nil
+	return ops
 }
 
 // historyBody encodes as many events as fit in a row, at least one.
-func historyBody(events []asl.HistoryEvent) ([]byte, int, error) {
-	body := []byte{'['}
+func historyBody(events []asl.HistoryEvent) ([]byte, int) {
+	body := append(make([]byte, 0, 400*len(events)), '[')
 	for i, event := range events {
-		data, err := event.MarshalJSON() // json.Marshal would check and compact it again
-		if err != nil {
-			return nil, 0, fmt.Errorf("encoding history event %d: %w", event.ID, err)
-		}
-		if i > 0 && len(body)+len(data) > chunk {
-			return append(body, ']'), i, nil
-		}
+		end := len(body)
 		if i > 0 {
 			body = append(body, ',')
 		}
-		body = append(body, data...)
+		body = event.AppendJSON(body)
+		if i > 0 && len(body) > chunk {
+			return append(body[:end], ']'), i
+		}
 	}
-	return append(body, ']'), len(events), nil
+	return append(body, ']'), len(events)
 }
 
 func historyKey(name string, first int64) store.Key {

@@ -83,6 +83,21 @@ func lent(item *store.Item) *store.Item {
 	return &out
 }
 
+// taken is an item that was made for the store, but for body and index keys,
+// which nobody may change.
+func taken(item *store.Item) *store.Item {
+	if item == nil {
+		return nil
+	}
+	if len(item.Body) == 0 { // empty reads as nil
+		item.Body = nil
+	}
+	if len(item.Numbers) == 0 {
+		item.Numbers = nil
+	}
+	return item
+}
+
 func copiedKey(key *store.IndexKey) *store.IndexKey {
 	if key == nil {
 		return nil

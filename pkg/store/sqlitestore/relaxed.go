@@ -8,8 +8,9 @@ import (
 
 // Relaxed is a view of a store whose writes do not wait for the disk: Write is
 // Apply. Whoever holds it calls Sync before an effect leaves the process. The
-// bodies of items are shared with the store: neither one that was written nor
-// one that was read may be changed afterwards.
+// bodies of items are shared with the store, and the index keys of those that are
+// written: neither what was written nor a body that was read may be changed
+// afterwards.
 type Relaxed struct{ *Store }
 
 var (
@@ -27,7 +28,7 @@ func (r Relaxed) Get(ctx context.Context, keys ...store.Key) ([]*store.Item, err
 
 // Apply is Store.Apply but for the bodies, which are shared.
 func (r Relaxed) Apply(ctx context.Context, id string, ops ...store.Op) error {
-	return r.enter(ctx, lent, id, ops)
+	return r.enter(ctx, taken, id, ops)
 }
 
 // Write is Apply.
