@@ -47,7 +47,7 @@ func TestErrorsSurviveTheWire(t *testing.T) {
 		if got.Error() != said.Error() {
 			t.Errorf("%q, want %q", got, said)
 		}
-		if !errors.Is(got, err) && err != store.ErrThrottled { // whose sentinel on the wire is ErrBusy
+		if !errors.Is(got, err) && !errors.Is(err, store.ErrThrottled) { // whose sentinel on the wire is ErrBusy
 			t.Errorf("%v is not %v any more", got, err)
 		}
 	}
