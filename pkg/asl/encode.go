@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"unicode/utf8"
 
 	"github.com/outerloop-dev/outerloop/pkg/asl/internal/rawjson"
@@ -72,6 +73,12 @@ func appendValue(dst []byte, v any) ([]byte, error) {
 			}
 		}
 		return append(dst, ']'), nil
+	case string:
+		return rawjson.AppendString(dst, v), nil
+	case int:
+		return strconv.AppendInt(dst, int64(v), 10), nil
+	case nil:
+		return append(dst, rawjson.Null...), nil
 	}
 	return appendOther(dst, v)
 }
@@ -94,15 +101,18 @@ func appendOther(dst []byte, v any) ([]byte, error) {
 // on it is spread over several.
 const lineWidth = 100
 
+// usualSize is the size of most definitions, in bytes: the first guess of a buffer.
+const usualSize = 32 << 10
+
 // Encode returns a definition as JSON text for people: members in the order
 // given, two spaces for each level, what is short on one line, a newline at the
 // end. The same value gives the same bytes.
 func Encode(v Object) ([]byte, error) {
-	text, err := appendValue(nil, v)
+	text, err := appendValue(make([]byte, 0, usualSize), v)
 	if err != nil {
 		return nil, err
 	}
-	return append(layout(nil, text, 0, 0), '\n'), nil
+	return append(layout(make([]byte, 0, len(text)+len(text)/2), text, 0, 0), '\n'), nil
 }
 
 // Format returns JSON text in the form of Encode. Errors are those of JSON that
@@ -112,18 +122,17 @@ func Format(text []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(layout(nil, v, 0, 0), '\n'), nil
+	return append(layout(make([]byte, 0, len(v)+len(v)/2), v, 0, 0), '\n'), nil
 }
 
 // layout appends a canonical value. column is how much of the line is used
 // before it.
 func layout(dst, v []byte, depth, column int) []byte {
 	kind := rawjson.KindOf(v)
-	short := 2*depth+column+utf8.RuneCount(v)+rawjson.Len(v) <= lineWidth && depth > 0
+	short := depth > 0 && len(v) <= utf8.UTFMax*lineWidth && 2*depth+column+utf8.RuneCount(v)+rawjson.Len(v) <= lineWidth
 	if kind != rawjson.Object && kind != rawjson.Array || len(v) == 2 || short {
 		return appendSpaced(dst, v)
 	}
-	inner := newLine(depth + 1)
 	dst = append(dst, v[0])
 	first := true
 	next := func() {
@@ -131,7 +140,7 @@ func layout(dst, v []byte, depth, column int) []byte {
 			dst = append(dst, ',')
 		}
 		first = false
-		dst = append(dst, inner...)
+		dst = appendLine(dst, depth+1)
 	}
 	for e := range rawjson.Elements(v) {
 		next()
@@ -142,11 +151,15 @@ func layout(dst, v []byte, depth, column int) []byte {
 		dst = append(append(dst, k...), ": "...)
 		dst = layout(dst, e, depth+1, utf8.RuneCount(k)+2)
 	}
-	return append(append(dst, newLine(depth)...), v[len(v)-1])
+	return append(appendLine(dst, depth), v[len(v)-1])
 }
 
-func newLine(depth int) []byte {
-	return append([]byte{'\n'}, bytes.Repeat([]byte("  "), depth)...)
+func appendLine(dst []byte, depth int) []byte {
+	dst = append(dst, '\n')
+	for range depth {
+		dst = append(dst, "  "...)
+	}
+	return dst
 }
 
 // appendSpaced appends a value on one line with a space behind commas and

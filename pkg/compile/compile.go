@@ -1,8 +1,10 @@
 package compile
 
 import (
+	"errors"
 	"fmt"
 
+	"github.com/outerloop-dev/outerloop/internal/together"
 	"github.com/outerloop-dev/outerloop/pkg/loop"
 	"github.com/outerloop-dev/outerloop/pkg/revision"
 )
@@ -27,6 +29,14 @@ func Compile(def *loop.Definition) ([]byte, error) {
 	}
 	comment := fmt.Sprintf("%s, version %d: %s %s", def.Loop.Name, def.Loop.Version, def.Loop.Objective, revision.Comment(revision.Stamps(def)))
 	return text(append(object{{"Comment", comment}}, states.block(start)...))
+}
+
+// All gives the machines of many loops, in their order, on all processors.
+// Errors are those of Compile, of all loops that fail.
+func All(defs []*loop.Definition) ([][]byte, error) {
+	machines, errs := make([][]byte, len(defs)), make([]error, len(defs))
+	together.Do(len(defs), func(i int) { machines[i], errs[i] = Compile(defs[i]) })
+	return machines, errors.Join(errs...)
 }
 
 // compiler holds what one compilation shares.

@@ -32,7 +32,7 @@ func (c *compiler) nodeEvents(n *loop.Node) int {
 	if asks(n) && n.Decider == nil {
 		events += stateEvents + attemptEvents
 	}
-	if n.Join != nil && n.Join.Otherwise == loop.EndingAsk {
+	if asking(n.Join) {
 		events += 2 * (stateEvents + attemptEvents)
 	}
 	switch n.Kind {

@@ -1,11 +1,6 @@
 package compile
 
-import (
-	"bytes"
-	"encoding/json"
-
-	"github.com/outerloop-dev/outerloop/pkg/asl"
-)
+import "github.com/outerloop-dev/outerloop/pkg/asl"
 
 // object is a JSON object that keeps the order of its members.
 type object []member
@@ -26,42 +21,34 @@ func (o *object) set(name string, value any) {
 	*o = append(*o, member{name, value})
 }
 
-// MarshalJSON writes the members in order.
-func (o object) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteByte('{')
+// encodable is the object as asl encodes it.
+func (o object) encodable() asl.Object {
+	out := make(asl.Object, len(o))
 	for i, m := range o {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		if err := encode(&b, m.name); err != nil {
-			return nil, err
-		}
-		b.WriteByte(':')
-		if err := encode(&b, m.value); err != nil {
-			return nil, err
-		}
+		out[i] = asl.Member{Name: m.name, Value: encodable(m.value)}
 	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	return out
 }
 
-// encode writes a value without HTML escapes and without a newline.
-func encode(b *bytes.Buffer, value any) error {
-	enc := json.NewEncoder(b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(value); err != nil {
-		return err
+func encodable(value any) any {
+	switch v := value.(type) {
+	case object:
+		return v.encodable()
+	case []object:
+		return list(v)
+	case []string:
+		return list(v)
 	}
-	b.Truncate(b.Len() - 1)
-	return nil
+	return value
+}
+
+func list[T any](values []T) asl.List {
+	out := make(asl.List, len(values))
+	for i, v := range values {
+		out[i] = encodable(v)
+	}
+	return out
 }
 
 // text is the committed form of a machine.
-func text(o object) ([]byte, error) {
-	flat, err := o.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	return asl.Format(flat)
-}
+func text(o object) ([]byte, error) { return asl.Encode(o.encodable()) }

@@ -66,7 +66,11 @@ func (s *scope) node(n *loop.Node, next string) {
 			comment: fmt.Sprintf("Decide %s from what stands in the store", n.Path),
 		}, s.name(n.Path)))
 	}
-	next = s.joining(n, next)
+	after := next
+	if asking(n.Join) {
+		after = s.name(n.Path + ".join")
+		defer s.join(n, next)
+	}
 	switch n.Kind {
 	case loop.KindWorker:
 		s.step(n, next)
@@ -75,9 +79,9 @@ func (s *scope) node(n *loop.Node, next string) {
 	case loop.KindLoop:
 		s.subLoop(n, next)
 	case loop.KindEach:
-		s.each(n, next)
+		s.each(n, after)
 	case loop.KindBranches:
-		s.branches(n, next)
+		s.branches(n, after)
 	case loop.KindSwitch:
 		s.choice(n, next)
 	case loop.KindWait:
@@ -141,30 +145,29 @@ func (s *scope) branch(n *loop.Node) string {
 	return s.first(n.Body.Plan)
 }
 
-// joining emits the state that evaluates a join which may ask a person, and
-// gives its name; every other block's join is evaluated by who reads it first.
-func (s *scope) joining(n *loop.Node, next string) string {
-	if n.Join == nil || n.Join.Otherwise != loop.EndingAsk {
-		return next
-	}
+// asking tells whether a join may ask a person: it has a state of its own. Every
+// other block's join is evaluated by who reads it first.
+func asking(j *loop.Join) bool { return j != nil && j.Otherwise == loop.EndingAsk }
+
+// join emits the state that evaluates a join which may ask a person; its answer
+// leads on, or back to the block whose missing parts are to run again.
+func (s *scope) join(n *loop.Node, next string) {
 	back := s.name(n.Path)
-	if asks(n) {
-		back = s.name(n.Path + ".decide")
-		if n.Decider != nil {
-			s.add(back, s.coordinatorTask(call{
-				op: "decide_block", step: n.Path, next: s.question(n),
-				comment: fmt.Sprintf("Go back to what was decided for %s", n.Path),
-			}, s.name(n.Path)))
-		}
-	}
 	state := s.coordinatorTask(call{
 		op: "join", step: n.Path, next: s.asked(n), timeout: s.ruleTimeout(), comment: joinComment(n.Join),
 	}, next)
+	if asks(n) {
+		back = s.name(n.Path + ".decide")
+	}
 	state.set("Catch", []object{catcher(back, outerloop.ErrorAgain), s.stopCatcher()})
 	reorder(&state)
-	name := s.name(n.Path + ".join")
-	s.add(name, state)
-	return name
+	s.add(s.name(n.Path+".join"), state)
+	if asks(n) && n.Decider != nil {
+		s.add(back, s.coordinatorTask(call{
+			op: "decide_block", step: n.Path, next: s.question(n),
+			comment: fmt.Sprintf("Go back to what was decided for %s", n.Path),
+		}, s.name(n.Path)))
+	}
 }
 
 // empty is a state for a body without steps.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/outerloop-dev/outerloop/pkg/problem"
@@ -23,9 +24,10 @@ type Surroundings struct {
 }
 
 // Files reads schemas and texts that declarations name. It keeps what it read.
-// It is not safe for concurrent use.
+// It is safe for concurrent use if its file system is.
 type Files struct {
 	fsys    fs.FS
+	mu      sync.Mutex // for what follows
 	schemas map[string]*schema.Schema
 	failed  map[string]string
 }
@@ -49,6 +51,8 @@ func (f *Files) Schema(ref source.Schema) (*schema.Schema, problem.Problems) {
 		}
 		return s, ps
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if s, known := f.schemas[ref.Path]; known {
 		return s, nil
 	}

@@ -28,18 +28,51 @@ func (l *loader) inOrder() []string {
 			return
 		}
 		state[name] = true
-		for _, step := range allSteps(l.read[name].Steps) {
-			visit(step.Loop)
-		}
-		for _, t := range l.read[name].Triggers {
-			if t.Kind == loop.TriggerAfter {
-				visit(t.Name)
-			}
+		for _, called := range l.called(name) {
+			visit(called)
 		}
 		out = append(out, name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.read)) {
 		visit(name)
+	}
+	return out
+}
+
+// waves are the loops in order, together those that are called by none of their
+// own wave.
+func (l *loader) waves() [][]string {
+	var out [][]string
+	level := map[string]int{}
+	for _, name := range l.inOrder() {
+		own := 0
+		for _, called := range l.called(name) {
+			if n, known := level[called]; known {
+				own = max(own, n+1)
+			}
+		}
+		level[name] = own
+		for len(out) <= own {
+			out = append(out, nil)
+		}
+		out[own] = append(out[own], name)
+	}
+	return out
+}
+
+// called are the loops that must be checked before one: its sub-loops, and
+// those it follows.
+func (l *loader) called(name string) []string {
+	var out []string
+	for _, step := range allSteps(l.read[name].Steps) {
+		if step.Loop != "" {
+			out = append(out, step.Loop)
+		}
+	}
+	for _, t := range l.read[name].Triggers {
+		if t.Kind == loop.TriggerAfter {
+			out = append(out, t.Name)
+		}
 	}
 	return out
 }

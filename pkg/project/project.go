@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/outerloop-dev/outerloop/internal/together"
 	"github.com/outerloop-dev/outerloop/pkg/charter"
 	"github.com/outerloop-dev/outerloop/pkg/loop"
 	"github.com/outerloop-dev/outerloop/pkg/problem"
@@ -136,10 +137,14 @@ func (l *loader) whole(path, code, message string) {
 func (l *loader) bytes(path string) ([]byte, bool) {
 	raw, err := fs.ReadFile(l.project.fsys, path)
 	if err != nil {
-		l.whole(path, "E127", "The file cannot be read: "+err.Error()+".")
+		l.unreadable(path, err)
 		return nil, false
 	}
 	return raw, true
+}
+
+func (l *loader) unreadable(path string, err error) {
+	l.whole(path, "E127", "The file cannot be read: "+err.Error()+".")
 }
 
 // registry reads the project file; false when nothing of it is known.
@@ -212,15 +217,28 @@ func (l *loader) charters(check bool) {
 	}
 }
 
+// loops reads the loops' files side by side.
 func (l *loader) loops() {
 	found, _ := fs.Glob(l.project.fsys, LoopDir+"/*"+LoopSuffix)
-	for _, file := range found {
-		raw, ok := l.bytes(file)
-		if !ok {
+	type result struct {
+		loop     *loop.Loop
+		problems problem.Problems
+		err      error
+	}
+	results := make([]result, len(found))
+	together.Do(len(found), func(i int) {
+		raw, err := fs.ReadFile(l.project.fsys, found[i])
+		if results[i].err = err; err == nil {
+			results[i].loop, results[i].problems = loop.Read(found[i], raw)
+		}
+	})
+	for i, file := range found {
+		read := results[i].loop
+		if err := results[i].err; err != nil {
+			l.unreadable(file, err)
 			continue
 		}
-		read, ps := loop.Read(file, raw)
-		l.problems = append(l.problems, ps...)
+		l.problems = append(l.problems, results[i].problems...)
 		name := strings.TrimSuffix(path.Base(file), LoopSuffix)
 		l.project.Paths[name] = file
 		l.project.Loops[name] = nil // until it is found right
@@ -234,16 +252,23 @@ func (l *loader) loops() {
 	}
 }
 
-// check checks the loops, called ones before their callers.
+// check checks the loops, called ones before their callers, and side by side
+// those that do not call each other.
 func (l *loader) check() {
-	order := l.inOrder()
-	for _, name := range order {
-		before := l.problems.Errors()
-		wrong := l.hasErrors(l.project.Paths[name]) || l.hasErrors(File)
-		d, ps := loop.Check(l.read[name], l.around())
-		l.problems = append(l.problems, relevant(ps, wrong)...)
-		if d != nil && !wrong && l.problems.Errors() == before {
-			l.project.Loops[name] = d
+	broken := l.withErrors()
+	for _, wave := range l.waves() {
+		checked := make([]*loop.Definition, len(wave))
+		problems := make([]problem.Problems, len(wave))
+		together.Do(len(wave), func(i int) {
+			checked[i], problems[i] = loop.Check(l.read[wave[i]], l.around())
+		})
+		for i, name := range wave {
+			wrong := broken[l.project.Paths[name]] || broken[File]
+			ps := relevant(problems[i], wrong)
+			l.problems = append(l.problems, ps...)
+			if checked[i] != nil && !wrong && ps.Errors() == 0 {
+				l.project.Loops[name] = checked[i]
+			}
 		}
 	}
 	l.circles()
@@ -258,11 +283,13 @@ func relevant(ps problem.Problems, wrong bool) problem.Problems {
 	return slices.DeleteFunc(ps, problem.Problem.Warning)
 }
 
-func (l *loader) hasErrors(path string) bool {
+// withErrors are the paths of the files that have errors so far.
+func (l *loader) withErrors() map[string]bool {
+	out := map[string]bool{}
 	for _, p := range l.problems {
-		if p.Path == path && !p.Warning() {
-			return true
+		if !p.Warning() {
+			out[p.Path] = true
 		}
 	}
-	return false
+	return out
 }

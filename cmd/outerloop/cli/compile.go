@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/outerloop-dev/outerloop/pkg/compile"
+	"github.com/outerloop-dev/outerloop/pkg/loop"
 )
 
 // compiled is one loop's line of `compile -o json`.
@@ -51,10 +52,20 @@ func (a *app) compile(names []string, check bool) error {
 		}
 		names = p.Names()
 	}
+	defs := make([]*loop.Definition, len(names))
+	for i, name := range names {
+		if defs[i], err = p.loop(name); err != nil {
+			return err
+		}
+	}
+	machines, err := compile.All(defs)
+	if err != nil {
+		return &exit{code: ExitUsage, err: err}
+	}
 	list := make([]compiled, 0, len(names))
 	stale := false
-	for _, name := range names {
-		done, err := a.compileLoop(p, name, check)
+	for i, name := range names {
+		done, err := a.keepMachine(p, name, machines[i], check)
 		if err != nil {
 			return err
 		}
@@ -70,15 +81,9 @@ func (a *app) compile(names []string, check bool) error {
 	return nil
 }
 
-func (a *app) compileLoop(p opened, name string, check bool) (compiled, error) {
-	def, err := p.loop(name)
-	if err != nil {
-		return compiled{}, err
-	}
-	machine, err := compile.Compile(def)
-	if err != nil {
-		return compiled{}, &exit{code: ExitUsage, err: err}
-	}
+// keepMachine compares a compiled machine with the committed one, and writes it
+// where that is stale and check does not hold it back.
+func (a *app) keepMachine(p opened, name string, machine []byte, check bool) (compiled, error) {
 	path := p.machinePath(name)
 	done := compiled{ID: name, File: a.here(path), Status: "fresh", Bytes: len(machine)}
 	have, err := os.ReadFile(path)

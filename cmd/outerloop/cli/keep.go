@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/outerloop-dev/outerloop/pkg/compile"
 	"github.com/outerloop-dev/outerloop/pkg/local"
 )
 
@@ -101,15 +102,17 @@ func (a *app) examineProject() []finding {
 	}
 	for _, name := range p.Names() {
 		machine := finding{ID: "machine " + name, Remedy: "outerloop compile " + name}
-		done, err := a.compileLoop(p, name, true)
-		switch {
-		case err != nil:
-			machine.Detail = err.Error()
-		default:
+		def, _ := p.Loop(name)
+		compiledMachine, err := compile.Compile(def)
+		if err == nil {
+			var done compiled
+			done, err = a.keepMachine(p, name, compiledMachine, true)
 			machine.OK, machine.Detail = done.Status == "fresh", done.Status
 		}
+		if err != nil {
+			machine.Detail = err.Error()
+		}
 		list = append(list, machine)
-		def, _ := p.Loop(name)
 		for worker := range def.Workers {
 			if !known[worker] {
 				list = append(list, finding{ID: "worker " + worker, Detail: "no code in this program", Remedy: "give it to cli.Config.Workers"})
