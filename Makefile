@@ -46,7 +46,7 @@ lint: $(LINT) ## Formatting, vet, import direction, size of functions and files
 
 bench: ## Measure the engine and the store; writes build/bench.json
 	@mkdir -p $(BUILD)
-	go run ./internal/bench -o $(BUILD)/bench.json
+	go run ./internal/bench -all -each 10000 -backlog 100000 -o $(BUILD)/bench.json
 
 bench-store: ## Measure both store adapters, lone and 64 in flight
 	go test -run '^$$' -bench . -benchmem ./pkg/store/...

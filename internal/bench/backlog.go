@@ -2,75 +2,162 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
-	"github.com/outerloop-dev/outerloop/pkg/local/durable"
+	"github.com/outerloop-dev/outerloop"
+	"github.com/outerloop-dev/outerloop/pkg/store"
 	"github.com/outerloop-dev/outerloop/pkg/store/sqlitestore"
 )
 
-const waitingMachine = `{"StartAt":"ask","States":{"ask":{"Type":"Task",
-	"Resource":"arn:aws:states:::sqs:sendMessage.waitForTaskToken","TimeoutSeconds":86400,
-	"Parameters":{"QueueUrl":"https://queue.local/nobody","MessageBody":{"run.$":"$.run","token.$":"$$.Task.Token"}},"End":true}}}`
+// w4 is the loop of the runs that wait: a step, a month, a step.
+const w4 = "w4"
 
-// backlog measures a lone W1 run and the opening of the state file with many
-// waiting executions in it, against a file without.
-func backlog(ctx context.Context, dir string, o options) error {
-	empty, full := filepath.Join(dir, "empty"), filepath.Join(dir, "full")
-	for _, d := range []string{empty, full} {
-		if err := os.MkdirAll(d, 0o755); err != nil {
-			return err
-		}
-	}
-	if err := populate(ctx, filepath.Join(full, "state.db"), o.backlog); err != nil {
-		return err
-	}
-	var p50, opening [2]float64
-	for i, d := range []string{empty, full} {
-		began := time.Now()
-		b, err := open(ctx, d)
-		if err != nil {
-			return err
-		}
-		opening[i] = ms(time.Since(began))
-		took, err := b.alone(ctx, w1, o.lone)
-		if err = errors.Join(err, b.engine.Close()); err != nil {
-			return err
-		}
-		p50[i] = percentile(took, 50)
-	}
-	fmt.Printf("with %d waiting executions: W1 p50 %.2f ms (without: %.2f), opening %.1f ms (without: %.1f)\n",
-		o.backlog, p50[1], p50[0], opening[1], opening[0])
-	return nil
+func loopW4() string {
+	head := strings.Replace(fmt.Sprintf(loopHead, w4), "deadline: 1h", "deadline: 60d", 1)
+	return head + "  " + step("first", document("input"), "  ") +
+		"\n  pause:\n    wait: {for: 30d}\n    after: [first]\n  " + step("last", document("first"), "  ") + "  after: [pause]\n"
 }
 
-// populate makes a state file with executions that wait for an answer.
-func populate(ctx context.Context, path string, n int) (err error) {
-	db, err := sqlitestore.Open(path, sqlitestore.Options{})
+// backlog are the figures of an engine with many waiting runs in its store
+// beside those of one without.
+type backlog struct {
+	Waiting int `json:"backlog_runs"`
+	// P50 and Startup, to the first completed run, are in milliseconds.
+	P50          float64 `json:"backlog_w1_p50_ms"`
+	Startup      float64 `json:"backlog_startup_ms"`
+	EmptyP50     float64 `json:"backlog_empty_w1_p50_ms"`
+	EmptyStartup float64 `json:"backlog_empty_startup_ms"`
+}
+
+// withBacklog measures lone W1 runs and the start-up with many waiting runs in
+// the state file, and without.
+func withBacklog(ctx context.Context, dir string, o options) (f backlog, err error) {
+	empty, full := filepath.Join(dir, "empty"), filepath.Join(dir, "full")
+	for _, d := range []string{empty, full} {
+		if err := write(d, map[string]string{"statemachines/" + w4 + ".loop.yaml": loopW4()}); err != nil {
+			return f, err
+		}
+	}
+	if err := populate(ctx, full, o.backlog); err != nil {
+		return f, err
+	}
+	f.Waiting = o.backlog
+	if f.EmptyStartup, f.EmptyP50, err = beside(ctx, empty, o.lone); err != nil {
+		return f, err
+	}
+	f.Startup, f.P50, err = beside(ctx, full, o.lone)
+	return f, err
+}
+
+// beside opens an engine and measures lone runs beside what is in its file.
+func beside(ctx context.Context, dir string, runs int) (startup, p50 float64, err error) {
+	began := time.Now()
+	b, err := open(ctx, dir)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { err = errors.Join(err, b.engine.Close()) }()
+	if _, err = b.alone(ctx, w1, 1); err != nil {
+		return 0, 0, err
+	}
+	startup = ms(time.Since(began))
+	if _, err = b.alone(ctx, w1, 20); err != nil { // warm
+		return 0, 0, err
+	}
+	took, err := b.alone(ctx, w1, runs)
+	return startup, percentile(took, 50), err
+}
+
+// populate lets one run come to its wait and puts as many like it into the file.
+func populate(ctx context.Context, dir string, n int) (err error) {
+	b, err := open(ctx, dir)
+	if err != nil {
+		return err
+	}
+	started, err := b.start(ctx, w4, 0)
+	if err == nil {
+		_, err = b.engine.RunUntilIdle(ctx)
+	}
+	if err == nil {
+		view, showErr := b.engine.Coordinator().Show(ctx, started.Run)
+		if err = showErr; err == nil && view.Status != outerloop.StatusInProgress {
+			err = fmt.Errorf("the run that should wait is %s", view.Status)
+		}
+	}
+	if err = errors.Join(err, b.engine.Close()); err != nil {
+		return err
+	}
+	db, err := sqlitestore.Open(filepath.Join(dir, "state.db"), sqlitestore.Options{})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	core, err := durable.New(durable.Config{Store: db, Blobs: db.Relaxed(), Clock: time.Now})
+	return multiply(ctx, db, started.Run, n-1)
+}
+
+// multiply copies everything that names a run, n times under other names.
+func multiply(ctx context.Context, db *sqlitestore.Store, run string, n int) error {
+	items, err := db.Scan(ctx, store.Key{}, store.MaxPage)
 	if err != nil {
 		return err
 	}
-	hash, err := core.Publish(ctx, []byte(waitingMachine))
-	if err != nil {
-		return err
+	var like []store.Item
+	for _, item := range items {
+		if strings.Contains(item.Part+item.Sort+string(item.Body), run) {
+			like = append(like, item)
+		}
 	}
 	for i := range n {
-		name := fmt.Sprintf("waiting-%06d", i)
-		_, err := core.Start(ctx, durable.StartRequest{
-			Name: name, Machine: hash, MachineName: "waiting", Input: json.RawMessage(`{"run":"` + name + `"}`),
-		})
-		if err != nil {
+		sum := sha256.Sum256(fmt.Append(nil, i))
+		other := strings.NewReplacer(run, w4+"-"+hex.EncodeToString(sum[:16]))
+		ops := make([]store.Op, len(like))
+		for j, item := range like {
+			ops[j] = store.Create(renamed(item, other))
+		}
+		if err := db.Apply(ctx, "", ops...); err != nil {
 			return err
 		}
 	}
-	return nil
+	return db.Sync(ctx)
+}
+
+func renamed(item store.Item, names *strings.Replacer) store.Item {
+	out := store.Item{
+		Key:     store.Key{Part: names.Replace(item.Part), Sort: names.Replace(item.Sort)},
+		Body:    []byte(names.Replace(string(item.Body))),
+		Numbers: item.Numbers, Expires: item.Expires,
+	}
+	for from, to := range map[*store.IndexKey]**store.IndexKey{item.List: &out.List, item.Due: &out.Due} {
+		if from != nil {
+			*to = &store.IndexKey{Part: names.Replace(from.Part), Sort: names.Replace(from.Sort)}
+		}
+	}
+	return out
+}
+
+func (f backlog) show() {
+	fmt.Printf("with %d waiting runs: W1 p50 %.2f ms (without %.2f: %+.1f %%), start-up to the first completed run %.0f ms (without %.0f)\n",
+		f.Waiting, f.P50, f.EmptyP50, 100*(f.P50-f.EmptyP50)/f.EmptyP50, f.Startup, f.EmptyStartup)
+}
+
+// part measures something in a process of its own, so that its memory is its
+// own, and reads its figures.
+func part(ctx context.Context, dir string, into any, args ...string) error {
+	path := filepath.Join(dir, "part.json")
+	if err := self(ctx, append(args, "-o", path)...); err != nil {
+		return err
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, into)
 }

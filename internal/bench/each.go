@@ -77,30 +77,40 @@ func lister(_ context.Context, t worker.Task[paper]) (worker.Result[list], error
 	return worker.Result[list]{Output: out, Confidence: worker.High, Reason: "counted"}, nil
 }
 
+// listed are the figures of one run with a step for each of many items.
+type listed struct {
+	Items     int     `json:"each_items"`
+	Seconds   float64 `json:"each_s"`
+	Processor float64 `json:"each_processor_s"`
+	RSS       float64 `json:"each_rss_mb"`
+}
+
 // each measures one run with a step for each of n items.
-func each(ctx context.Context, dir string, n int) error {
-	err := write(dir, map[string]string{
+func each(ctx context.Context, dir string, n int) (f listed, err error) {
+	err = write(dir, map[string]string{
 		"statemachines/" + w3 + ".loop.yaml":             loopW3(),
 		"functions/workers/lister/charter.yaml":          listerFile,
 		"functions/workers/lister/schemas/document.json": schemaFile,
 		"functions/workers/lister/schemas/list.json":     listSchema,
 	})
 	if err != nil {
-		return err
+		return f, err
 	}
 	b, err := open(ctx, dir)
 	if err != nil {
-		return err
+		return f, err
 	}
 	began, used := time.Now(), cpu()
 	if err := errors.Join(b.list(ctx, n), b.engine.Close()); err != nil {
-		return err
+		return f, err
 	}
-	took, processor := time.Since(began), cpu()-used
-	size, err := peak()
-	fmt.Printf("each of %d items: %.1f s, processor time %.1f s, peak memory %.0f MB\n",
-		n, took.Seconds(), processor.Seconds(), size)
-	return err
+	f = listed{Items: n, Seconds: round(time.Since(began).Seconds()), Processor: round((cpu() - used).Seconds())}
+	f.RSS, err = peak()
+	return f, err
+}
+
+func (f listed) show() {
+	fmt.Printf("each of %d items: %.1f s, processor time %.1f s, peak memory %.0f MB\n", f.Items, f.Seconds, f.Processor, f.RSS)
 }
 
 // list does the run and reads it back.

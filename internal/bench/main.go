@@ -35,6 +35,8 @@ type figures struct {
 	RSS     float64 `json:"rss_mb"`
 	cpu     float64 // milliseconds of processor time a W1 run, with 64 in flight
 	shared  float64 // syncs a W1 run, with 64 in flight
+	*listed
+	*backlog
 }
 
 type options struct {
@@ -44,6 +46,7 @@ type options struct {
 	wide    int
 	backlog int
 	each    int
+	all     bool
 	once    bool
 	profile string
 	allocs  string
@@ -58,6 +61,7 @@ func main() {
 	flag.IntVar(&o.wide, "wide", 150, "W2 runs one at a time")
 	flag.IntVar(&o.backlog, "backlog", 0, "measure instead what so many waiting executions change, as in -backlog 100000")
 	flag.IntVar(&o.each, "each", 0, "measure instead one run with a step for each of so many items, as in -each 10000")
+	flag.BoolVar(&o.all, "all", false, "measure the workloads as well as -backlog and -each")
 	flag.BoolVar(&o.once, "once", false, "do one W1 run and exit: what start-up is measured by")
 	flag.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the measured runs")
 	flag.StringVar(&o.allocs, "memprofile", "", "write a profile of what was allocated")
@@ -78,35 +82,61 @@ func run(ctx context.Context, o options) (err error) {
 	if o.once {
 		return once(ctx, dir)
 	}
-	if o.backlog > 0 {
-		return backlog(ctx, dir, o)
+	if o.backlog > 0 && !o.all {
+		f, err := withBacklog(ctx, dir, o)
+		return report(o.out, f, f.show, err)
 	}
-	if o.each > 0 {
+	if o.each > 0 && !o.all {
 		stop, err := profile(o.profile)
 		if err != nil {
 			return err
 		}
 		defer stop()
-		return each(ctx, dir, o.each)
+		f, err := each(ctx, dir, o.each)
+		return report(o.out, f, f.show, err)
 	}
-	startup, err := startup(ctx)
+	f, err := everything(ctx, dir, o)
+	return report(o.out, f, f.show, err)
+}
+
+// report prints figures and writes them to a file, where one is named.
+func report(path string, f any, show func(), err error) error {
 	if err != nil {
 		return err
 	}
-	f, err := measure(ctx, dir, o)
-	if err != nil {
-		return err
-	}
-	f.Startup = startup
-	show(f)
-	if o.out == "" {
+	show()
+	if path == "" {
 		return nil
 	}
 	text, err := json.MarshalIndent(f, "", "  ")
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(o.out, append(text, '\n'), 0o644)
+	return os.WriteFile(path, append(text, '\n'), 0o644)
+}
+
+// everything measures the workloads, and what is asked for beside them in
+// processes of their own, which print their lines first.
+func everything(ctx context.Context, dir string, o options) (f figures, err error) {
+	best, err := startup(ctx)
+	if err != nil {
+		return f, err
+	}
+	if f, err = measure(ctx, dir, o); err != nil {
+		return f, err
+	}
+	f.Startup = best
+	if o.each > 0 {
+		f.listed = &listed{}
+		if err := part(ctx, dir, f.listed, "-each", strconv.Itoa(o.each)); err != nil {
+			return f, err
+		}
+	}
+	if o.backlog > 0 {
+		f.backlog = &backlog{}
+		err = part(ctx, dir, f.backlog, "-backlog", strconv.Itoa(o.backlog), "-lone", strconv.Itoa(o.lone))
+	}
+	return f, err
 }
 
 // profile writes a CPU profile, where a path is given, until it is stopped.
@@ -182,18 +212,23 @@ func measure(ctx context.Context, dir string, o options) (f figures, err error) 
 	return f, b.verify(ctx)
 }
 
+// self runs this program.
+func self(ctx context.Context, args ...string) error {
+	path, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	return cmd.Run()
+}
+
 // startup is how long a new process takes to its first completed run, the best of five.
 func startup(ctx context.Context) (float64, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return 0, err
-	}
 	best := time.Hour
 	for range 5 {
 		began := time.Now()
-		cmd := exec.CommandContext(ctx, self, "-once")
-		cmd.Stderr = os.Stderr
-		if err := cmd.Run(); err != nil {
+		if err := self(ctx, "-once"); err != nil {
 			return 0, fmt.Errorf("measuring start-up: %w", err)
 		}
 		best = min(best, time.Since(began))
@@ -228,7 +263,7 @@ func peak() (float64, error) {
 	return 0, nil
 }
 
-func show(f figures) {
+func (f figures) show() {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "workload\tp50 ms\tp99 ms\truns/s, 64 in flight\tsyncs a run")
 	fmt.Fprintf(w, "W1 (4 steps)\t%.2f\t%.2f\t%.0f\t%.2f\n", f.W1P50, f.W1P99, f.W1Rate, f.W1Syncs)
