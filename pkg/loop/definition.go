@@ -63,7 +63,8 @@ type Worker struct {
 	// Actions hold the compiled values of the charter's actions by name; Key and
 	// Resource are nil where the charter gives none.
 	Actions map[string]*ActionRule
-	// Prompt is the text of an agent's prompt; empty for other kinds.
+	// Prompt is the text of an agent's prompt, or of that for a model which does
+	// the work of a worker of kind go; empty for others.
 	Prompt string
 
 	// faulty: the charter has errors; no definition has such a worker.

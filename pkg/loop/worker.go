@@ -125,8 +125,9 @@ func (c *checker) charterTools(declared *charter.Charter) {
 func (c *checker) charterAgent(w *Worker) {
 	a := w.Charter.Agent
 	if a == nil {
-		c.charterVariant(w.Charter.Variant)
-		return
+		if a = w.Charter.Variant; a == nil {
+			return
+		}
 	}
 	if _, found := c.around.Project.Model(a.Model); a.Model != "" && !found {
 		names := []string{}
@@ -140,16 +141,6 @@ func (c *checker) charterAgent(w *Worker) {
 		c.add(ps)
 		w.Prompt = text
 	}
-}
-
-// charterVariant checks what a model would be given. The prompt is no part of
-// what the worker is without one.
-func (c *checker) charterVariant(a *charter.Agent) {
-	if a == nil || a.Prompt == "" {
-		return
-	}
-	_, ps := c.around.Files.Text(a.Prompt, a.Source.Find("prompt"))
-	c.add(ps)
 }
 
 // CheckCalls checks that the workers which agents call exist and do not call in

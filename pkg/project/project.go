@@ -198,8 +198,8 @@ func (l *loader) charters(check bool) {
 			l.project.Workers[folder] = nil
 			continue
 		}
-		if chosen := l.project.Registry.Chosen; chosen != "" {
-			c.Ask(chosen)
+		if l.project.Registry.Asks(c) {
+			c.Ask(l.project.Registry.Chosen)
 		}
 		if c.Worker != "" && c.Worker != folder {
 			l.problems = append(l.problems, c.Source.Find("worker").Problem("E131", fmt.Sprintf("The charter of %q stands in the folder %q. Give both the same name.", c.Worker, folder)))

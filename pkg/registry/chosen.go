@@ -2,7 +2,9 @@ package registry
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/outerloop-dev/outerloop/pkg/charter"
 	"github.com/outerloop-dev/outerloop/pkg/problem"
 	"github.com/outerloop-dev/outerloop/pkg/source"
 )
@@ -16,6 +18,7 @@ type choice struct {
 	use        string
 	connection *Connection
 	model      *Model
+	workers    []string
 	source     *source.Node
 }
 
@@ -24,6 +27,7 @@ func choiceForm() *source.Form[choice] {
 		source.Key("use", hyphened, func(c *choice) *string { return &c.use }).Says("a model of the project file"),
 		source.Key("connection", source.Pointer(source.Codec[Connection](connectionForm())), func(c *choice) **Connection { return &c.connection }).Says("where the model is asked, if the project file does not declare it"),
 		source.Key("model", source.Pointer(source.Codec[Model](modelForm())), func(c *choice) **Model { return &c.model }).Says("the model, if the project file does not declare it"),
+		source.Key("workers", source.List(hyphened), func(c *choice) *[]string { return &c.workers }).Says("the workers of kind go that it does; all that it may do if not given"),
 	).Then(func(_ *source.Reader, n *source.Node, c *choice) { c.source = n })
 }
 
@@ -45,8 +49,11 @@ func (p *Project) Choose(path string, raw []byte) problem.Problems {
 		return append(r.Problems(), c.source.Problem("E111", "Write either `use`, a model of the project file, or `model`."))
 	case c.use != "" && !known:
 		return append(r.Problems(), c.source.Find("use").Problem("E229", fmt.Sprintf("The project file declares no model %q.", c.use)))
-	case c.use != "":
-		p.Chosen = c.use
+	}
+	if c.source.Get("workers") != nil {
+		p.ChosenFor = append([]string{}, c.workers...)
+	}
+	if p.Chosen = c.use; p.Chosen != "" {
 		return r.Problems()
 	}
 	if c.connection != nil {
@@ -57,4 +64,16 @@ func (p *Project) Choose(path string, raw []byte) problem.Problems {
 	p.Models = append(p.Models, *c.model)
 	p.Chosen = ChosenName
 	return r.Problems()
+}
+
+// Asks tells whether the chosen model does the work of a worker: of every
+// agent, and of those of kind go that the choice names.
+func (p *Project) Asks(c *charter.Charter) bool {
+	switch {
+	case p.Chosen == "":
+		return false
+	case c.Kind == charter.KindAgent || p.ChosenFor == nil:
+		return true
+	}
+	return slices.Contains(p.ChosenFor, c.Worker)
 }

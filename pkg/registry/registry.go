@@ -29,9 +29,11 @@ type Project struct {
 	// Confidence is what passes at each risk; the language's rows where none are given.
 	Confidence Confidence
 	// Chosen names the one model that all agents ask (see Choose); empty: each
-	// asks its own.
-	Chosen string
-	Source *source.Node
+	// asks its own. ChosenFor are the workers of kind go whose work it does; nil:
+	// all that a model may do.
+	Chosen    string
+	ChosenFor []string
+	Source    *source.Node
 
 	monthly monthly
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,10 +25,14 @@ const (
 )
 
 // modelFlags choose the model of a command's new runs.
-type modelFlags struct{ model, price string }
+type modelFlags struct {
+	model, price string
+	workers      []string
+}
 
 func (f *modelFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.model, "model", "", "let `MODEL` do the work of all agents and of workers that a model may do: openai:URL#ID, bedrock:ID, or a model of outerloop.yaml (default $"+envModel+")")
+	cmd.Flags().StringSliceVar(&f.workers, "model-for", nil, "the `WORKERS` of kind go that the model does (default all that a model may do and that review nobody)")
 	cmd.Flags().StringVar(&f.price, "model-price", "", "what the model costs per million tokens, `IN/OUT`, such as 3.00/15.00 or, if it is free, 0/0 (default $"+envModelPrice+", else as outerloop.yaml says)")
 }
 
@@ -49,25 +54,67 @@ func (a *app) openChosen(flags modelFlags) (opened, error) {
 	if err != nil || flags.model == "" {
 		return p, err
 	}
-	choice, err := a.choose(p.Registry, flags)
+	document, err := a.choose(p.Registry, flags)
 	if err != nil {
 		return opened{}, err
 	}
-	chosen, problems := project.OpenWith(p.root, map[string]string{project.ModelFile: choice})
+	if document["workers"], err = p.modelWorkers(flags.workers); err != nil {
+		return opened{}, err
+	}
+	choice, err := json.Marshal(document)
+	if err != nil {
+		return opened{}, err
+	}
+	chosen, problems := project.OpenWith(p.root, map[string]string{project.ModelFile: string(choice)})
 	return opened{Project: chosen, root: p.root, problems: problems}, nil
 }
 
-// choose writes the file that chooses a model.
-func (a *app) choose(r *registry.Project, flags modelFlags) (string, error) {
+// modelWorkers are the workers of kind go that the chosen model does: those that
+// were named, else all that it may do but reviewers, so that no model is judged
+// by itself where code can judge it (R47).
+func (o opened) modelWorkers(named []string) ([]string, error) {
+	reviews := map[string]bool{}
+	for _, def := range o.Loops {
+		for _, n := range def.Nodes {
+			if n.Review != nil && n.Review.Worker != nil {
+				reviews[n.Review.Worker.Charter.Worker] = true
+			}
+		}
+	}
+	able, chosen := []string{}, []string{}
+	for name, w := range o.Workers {
+		if w == nil || w.Charter.Variant == nil {
+			continue
+		}
+		able = append(able, name)
+		if !reviews[name] {
+			chosen = append(chosen, name)
+		}
+	}
+	slices.Sort(able)
+	for _, name := range named {
+		if !slices.Contains(able, name) {
+			return nil, usage(fmt.Sprintf("--model-for %s: no model can do the work of a worker of that name", name), "a model may do: "+strings.Join(able, ", "))
+		}
+	}
+	if len(named) > 0 {
+		chosen = named
+	}
+	slices.Sort(chosen)
+	return chosen, nil
+}
+
+// choose says which model was chosen, as the file that chooses one does.
+func (a *app) choose(r *registry.Project, flags modelFlags) (map[string]any, error) {
 	kind, rest, given := strings.Cut(flags.model, ":")
 	if !given {
 		if _, known := r.Model(flags.model); !known {
-			return "", usage(fmt.Sprintf("--model %s: outerloop.yaml declares no such model", flags.model), modelForms...)
+			return nil, usage(fmt.Sprintf("--model %s: outerloop.yaml declares no such model", flags.model), modelForms...)
 		}
 		if flags.price != "" {
-			return "", usage("--model-price is for models that outerloop.yaml does not declare; it has a price for "+flags.model, "leave --model-price away")
+			return nil, usage("--model-price is for models that outerloop.yaml does not declare; it has a price for "+flags.model, "leave --model-price away")
 		}
-		return spelt(map[string]any{"use": flags.model})
+		return map[string]any{"use": flags.model}, nil
 	}
 	connection := map[string]any{"kind": kind}
 	model := map[string]any{"connection": registry.ChosenName, "id": rest}
@@ -87,29 +134,23 @@ func (a *app) choose(r *registry.Project, flags modelFlags) (string, error) {
 		}
 	}
 	if rest == "" || kind != "bedrock" && url == "" {
-		return "", usage(fmt.Sprintf("--model %s names no model", flags.model), modelForms...)
+		return nil, usage(fmt.Sprintf("--model %s names no model", flags.model), modelForms...)
 	}
 	var err error
 	if model["price"], err = a.price(r, flags, place{kind, url, model["id"].(string)}); err != nil {
-		return "", err
+		return nil, err
 	}
 	document := map[string]any{"model": model}
 	if connection != nil {
 		document["connection"] = connection
 	}
-	return spelt(document)
+	return document, nil
 }
 
 var modelForms = []string{
 	"--model openai:http://127.0.0.1:11434#MODEL-ID   any endpoint with chat completions",
 	"--model bedrock:MODEL-ID                         Amazon Bedrock",
 	"--model NAME                                     a model of outerloop.yaml",
-}
-
-// spelt is a document as YAML understands it.
-func spelt(document map[string]any) (string, error) {
-	raw, err := json.Marshal(document)
-	return string(raw), err
 }
 
 // place is where a model is asked.
