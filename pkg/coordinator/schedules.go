@@ -108,10 +108,10 @@ func (c *Coordinator) noteFire(ctx context.Context, name string, t *loop.Trigger
 
 // CatchUp makes up for the fires that a scheduler outside did not tell in time,
 // within each schedule's policy, and tells people of every gap (R58). files is
-// as of FireRequest. A schedule that is seen for the first time has missed
+// FireRequest's, of the loop that is named; nil: files stay as they are. A schedule that is seen for the first time has missed
 // nothing; what a paused loop misses waits until it goes on. Errors are joined;
 // what failed is tried with the next call.
-func (c *Coordinator) CatchUp(ctx context.Context, files func(ctx context.Context, input json.RawMessage) (json.RawMessage, error)) ([]Fired, error) {
+func (c *Coordinator) CatchUp(ctx context.Context, files func(ctx context.Context, loopName string, input json.RawMessage) (json.RawMessage, error)) ([]Fired, error) {
 	if c.cfg.Loops == nil {
 		return nil, nil
 	}
@@ -131,7 +131,11 @@ func (c *Coordinator) CatchUp(ctx context.Context, files func(ctx context.Contex
 			if def.Triggers[number].Schedule == nil {
 				continue
 			}
-			more, err := c.catchUp(ctx, def, FireRequest{Loop: name, Trigger: number, By: "watch: missed fire", Files: files})
+			req := FireRequest{Loop: name, Trigger: number, By: "watch: missed fire"}
+			if files != nil {
+				req.Files = func(ctx context.Context, input json.RawMessage) (json.RawMessage, error) { return files(ctx, name, input) }
+			}
+			more, err := c.catchUp(ctx, def, req)
 			fired, failed = append(fired, more...), append(failed, err)
 		}
 	}

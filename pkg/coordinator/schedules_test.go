@@ -102,7 +102,7 @@ func TestFireSchedulePausedAndRefused(t *testing.T) {
 	if err := w.coord.Resume(w.ctx, "test"); err != nil {
 		t.Fatal(err)
 	}
-	lost := func(context.Context, json.RawMessage) (json.RawMessage, error) {
+	lost := func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 		return nil, &coordinator.InputError{What: "file", Faults: []string{"is missing"}}
 	}
 	made, err := w.coord.CatchUp(w.ctx, lost)
