@@ -163,11 +163,13 @@ type Model struct {
 	// Name is the project's, ID the provider's.
 	Name string `json:"name"`
 	ID   string `json:"id"`
-	// Kind and URL are the connection's; Secret is the name of its secret.
-	Kind   string `json:"kind"`
-	URL    string `json:"url,omitempty"`
-	Secret string `json:"secret,omitempty"`
-	Price  Price  `json:"price"`
+	// Connection is its name; empty where the project declares none for it. Kind
+	// and URL are the connection's; Secret is the name of its secret.
+	Connection string `json:"connection,omitempty"`
+	Kind       string `json:"kind"`
+	URL        string `json:"url,omitempty"`
+	Secret     string `json:"secret,omitempty"`
+	Price      Price  `json:"price"`
 }
 
 // Price is what a model's tokens cost, as of a date, in micro-units of the

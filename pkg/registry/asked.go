@@ -20,7 +20,7 @@ func (p *Project) Asked(name string) *gate.Model {
 		Currency: m.Price.Input.Currency, AsOf: m.Price.AsOf,
 	}}
 	if c, found := p.Connection(m.Connection); found {
-		out.Kind, out.URL, out.Secret = c.Kind, c.URL, c.Secret
+		out.Connection, out.Kind, out.URL, out.Secret = c.Name, c.Kind, c.URL, c.Secret
 	}
 	return out
 }

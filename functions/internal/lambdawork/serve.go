@@ -28,8 +28,11 @@ func Main(w worker.Worker) {
 			return nil, fmt.Errorf("this is the code of worker %s, and the function is said to be worker %s", w.Name(), f.Worker)
 		}
 		return Open(w, f).Handle, nil
-	}, boot.Gate, boot.Bucket)
+	}, Needs...)
 }
+
+// Needs are the variables that a worker's function cannot do without.
+var Needs = []boot.Var{boot.Project, boot.Gate, boot.Bucket}
 
 // Parts are what a worker's function is made of.
 type Parts struct {

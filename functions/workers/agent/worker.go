@@ -113,7 +113,11 @@ func (o Options) pinned(a *gate.Agent) (Options, error) {
 		return o, nil
 	}
 	model, err := o.Open(*a.Model)
-	if err != nil {
+	var classed *worker.Error
+	switch {
+	case errors.As(err, &classed):
+		return o, err
+	case err != nil:
 		return o, worker.Fatal("%w", err)
 	}
 	o.Model, o.Price = model, llm.Price(a.Model.Price)
