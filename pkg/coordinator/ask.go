@@ -51,9 +51,9 @@ func (d *delivered) ask(ctx context.Context, op operation) (ruling, error) {
 	switch {
 	case err != nil:
 		return ruling{}, err
-	case ap == nil || !protocol.Register(ap, op.Gen, op.Token):
+	case ap == nil || !ap.Void && !protocol.Register(ap, op.Gen, op.Token):
 		return rules(d.stop(d.c.now())), nil
-	case ap.Decided() && ap.Decision != record.DecisionApproved && s.Gen < d.run.Gen:
+	case ap.Void && !ap.Decided(), ap.Decided() && ap.Decision != record.DecisionApproved && s.Gen < d.run.Gen:
 		step := d.record(ctx)
 		archive := step.Archive()
 		protocol.Revisit(step, d.run.Gen)

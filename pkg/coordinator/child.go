@@ -94,12 +94,12 @@ func (d *delivered) approvedChild(ctx context.Context, s *record.Step) (parentin
 	switch {
 	case err != nil:
 		return parenting{}, err
-	case ap == nil || !ap.Decided():
+	case ap == nil || !ap.Decided() && !ap.Void:
 		return parenting{ruling: rules(gate.Verdict{Error: outerloop.ErrorNeedsApproval, Cause: "approval " + s.Approval + " is not decided"})}, nil
 	case ap.Decision == record.DecisionApproved:
 		out, err := (&call{delivered: d}).settleApproved(ctx, ap)
 		return parenting{ruling: rules(out.verdict())}, err
-	case s.Gen < d.run.Gen:
+	case ap.Void || s.Gen < d.run.Gen:
 		step := d.record(ctx)
 		archive := step.Archive()
 		protocol.Revisit(step, d.run.Gen)

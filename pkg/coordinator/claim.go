@@ -149,6 +149,13 @@ func (q *call) resolveAll(ctx context.Context, p *prepared, at protocol.Standing
 }
 
 func (q *call) settleAtDoor(ctx context.Context, why *atDoor) (admission, error) {
+	if f, until, err := q.openAction(ctx); err != nil {
+		return admission{}, err
+	} else if f != nil {
+		return q.refuse(ctx, f)
+	} else if !until.IsZero() {
+		return later(until, "its action may still be executing"), nil
+	}
 	step := q.record(ctx)
 	step.Missing, step.Reason = why.missing, why.reason
 	verdict, err := q.conclude(ctx, step, ending{outcome: why.outcome, rule: why.reason})

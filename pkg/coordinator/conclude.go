@@ -60,9 +60,17 @@ func (q *delivered) conclude(ctx context.Context, step *record.Step, end ending)
 	}
 	ops := append([]store.Op{q.c.records.PutStep(step), runOp}, blocks...)
 	ops = append(append(ops, effects...), end.more...)
+	moot, err := q.mootQuestion(ctx, step, ops)
+	if err != nil {
+		return gate.Verdict{}, err
+	}
+	if moot != nil {
+		ops = append(ops, moot.Put())
+	}
 	if err := q.c.write(ctx, ops...); err != nil {
 		return gate.Verdict{}, fmt.Errorf("settling: %w", err)
 	}
+	q.tellMoot(ctx, moot)
 	q.seeWhetherEnough(ctx)
 	return verdict, nil
 }
@@ -74,6 +82,14 @@ func (q *delivered) concludeBlocked(ctx context.Context, step *record.Step, more
 		return gate.Verdict{}, err
 	}
 	ops = append(append([]store.Op{step.Put()}, ops...), more...)
+	moot, err := q.mootQuestion(ctx, step, ops)
+	if err != nil {
+		return gate.Verdict{}, err
+	}
+	if moot != nil {
+		moot.Delivered = true // the execution ends
+		ops = append(ops, moot.Put())
+	}
 	if err := q.c.write(ctx, ops...); err != nil {
 		return gate.Verdict{}, fmt.Errorf("settling: %w", err)
 	}

@@ -66,6 +66,15 @@ func (d *delivered) finish(ctx context.Context) (gate.Verdict, error) {
 	case err != nil:
 		return gate.Verdict{}, err
 	}
+	if d.run.Status == outerloop.StatusNew { // whoever started it died before it noted so
+		started := *d.run
+		started.Status = outerloop.StatusInProgress
+		if err := d.c.write(ctx, started.Put()); err != nil {
+			return gate.Verdict{}, err
+		}
+		started.Stored++
+		d.run = &started
+	}
 	run := *d.run
 	if run.Counts, err = d.c.countSteps(ctx, run.ID); err != nil {
 		return gate.Verdict{}, err

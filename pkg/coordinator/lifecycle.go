@@ -62,15 +62,24 @@ func (c *Coordinator) closeRun(run *record.Run, status outerloop.Status, reason 
 }
 
 // settleRun does what follows the end of a run: its execution stops, its slot
-// is free, its open requests are void. It may be called any number of times.
+// is free, its open requests are void. It may be called any number of times;
+// until it has been done once, the watch does it.
 func (c *Coordinator) settleRun(ctx context.Context, id string) error {
 	run, err := one(ctx, c, record.RunKey(id), c.records.Run)
 	if err != nil || run == nil || !run.Status.Closed() {
 		return err
 	}
 	stopped := c.cfg.Executions.Stop(ctx, executionName(id, run.Gen), outerloop.ErrorStop, "run is "+string(run.Status))
-	return errors.Join(stopped, c.cancelChildren(ctx, run.ID, "run "+run.ID+" is "+string(run.Status)),
+	err = errors.Join(stopped, c.cancelChildren(ctx, run.ID, "run "+run.ID+" is "+string(run.Status)),
 		c.releaseSlot(ctx, run), c.voidRequests(ctx, run), c.tellParent(ctx, run.ID))
+	if err != nil || run.Followed || run.Status != outerloop.StatusFailed {
+		return err
+	}
+	run.Followed = true
+	if err := c.write(ctx, run.Put()); err != nil && !errors.Is(err, store.ErrCondition) {
+		return fmt.Errorf("noting that the end of %s is done with: %w", id, err)
+	}
+	return nil
 }
 
 // voidRequests takes what still waits for a person out of the lists: when a run
@@ -87,7 +96,7 @@ func (c *Coordinator) voidRequests(ctx context.Context, run *record.Run) error {
 			return err
 		}
 		if step.Approval != "" && step.State != outerloop.StepSettled {
-			if err := c.voidApproval(ctx, step.Approval); err != nil {
+			if err := c.voidApproval(ctx, step.Approval, run); err != nil {
 				return err
 			}
 		}
@@ -98,28 +107,35 @@ func (c *Coordinator) voidRequests(ctx context.Context, run *record.Run) error {
 	})
 }
 
-func (c *Coordinator) voidApproval(ctx context.Context, id string) error {
-	ap, err := one(ctx, c, record.ApprovalKey(id), record.DecodeApproval)
-	if err != nil || ap == nil || ap.Void || ap.Decided() {
-		return err
-	}
-	ap.Void = true
-	if err := c.write(ctx, ap.Put()); err != nil && !errors.Is(err, store.ErrCondition) {
-		return fmt.Errorf("closing request %s: %w", id, err)
-	}
-	return nil
+func (c *Coordinator) voidApproval(ctx context.Context, id string, run *record.Run) error {
+	_, err := deciding(ctx, c, "closing request "+id, func(ctx context.Context) (struct{}, error) {
+		var none struct{}
+		ap, err := one(ctx, c, record.ApprovalKey(id), record.DecodeApproval)
+		if err != nil || ap == nil || ap.Void || ap.Decided() {
+			return none, err
+		}
+		ap.Void = true
+		return none, c.write(ctx, ap.Put(), stillClosed(run))
+	})
+	return err
 }
 
 func (c *Coordinator) voidException(ctx context.Context, id string, run *record.Run) error {
-	exc, err := one(ctx, c, record.ExceptionKey(id), record.DecodeException)
-	if err != nil || exc == nil || exc.Resolved() {
-		return err
-	}
-	exc.Resolution, exc.By, exc.At, exc.Reason, exc.Delivered = WayClose, "the run's end", c.now(), "run is "+string(run.Status), true
-	if err := c.write(ctx, exc.Put()); err != nil && !errors.Is(err, store.ErrCondition) {
-		return fmt.Errorf("closing exception %s: %w", id, err)
-	}
-	return nil
+	_, err := deciding(ctx, c, "closing exception "+id, func(ctx context.Context) (struct{}, error) {
+		var none struct{}
+		exc, err := one(ctx, c, record.ExceptionKey(id), record.DecodeException)
+		if err != nil || exc == nil || exc.Resolved() {
+			return none, err
+		}
+		exc.Resolution, exc.By, exc.At, exc.Reason, exc.Delivered = WayClose, "the run's end", c.now(), "run is "+string(run.Status), true
+		return none, c.write(ctx, exc.Put(), stillClosed(run))
+	})
+	return err
+}
+
+// stillClosed demands that nobody has redriven the run meanwhile.
+func stillClosed(run *record.Run) store.Op {
+	return store.Check(record.RunKey(run.ID), store.Equal(record.RunClosed, 1), store.Equal(record.RunGen, int64(run.Gen)))
 }
 
 // Cancel marks the run, so that every gate call answers stop from then on, stops
@@ -238,6 +254,14 @@ func (c *Coordinator) redrive(ctx context.Context, req PersonRequest) (RunView, 
 		if !redrivable || wasCancelled(run) {
 			return none, fmt.Errorf("run %s is %s (%s): %w", run.ID, run.Status, run.Reason, ErrNotPossible)
 		}
+		if run.Status.Closed() && !run.Followed { // what it left open must not reach into the next generation
+			if err := c.settleRun(ctx, run.ID); err != nil {
+				return none, err
+			}
+			if run, err = c.runOf(ctx, req.Run); err != nil {
+				return none, err
+			}
+		}
 		ops, err := c.resolvedByRedrive(ctx, run, req)
 		if err != nil {
 			return none, err
@@ -254,7 +278,7 @@ func (c *Coordinator) redrive(ctx context.Context, req PersonRequest) (RunView, 
 		}
 		run.Status, run.Reason, run.Exception = outerloop.StatusInProgress, "", ""
 		run.Gen++
-		run.Ended, run.Counts, run.Output = time.Time{}, nil, record.Value{}
+		run.Ended, run.Counts, run.Output, run.Followed = time.Time{}, nil, record.Value{}, false
 		run.Note(record.Entry{At: c.now(), Kind: "redriven", By: req.By, Rule: cut(req.Reason, logText)})
 		return none, c.write(ctx, append(ops, run.Put())...)
 	})

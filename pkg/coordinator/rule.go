@@ -98,6 +98,9 @@ func (d *delivered) ruleParked(ctx context.Context, op operation) (ruling, error
 	if ap == nil {
 		return again("its approval is gone"), nil
 	}
+	if ap.Void && !ap.Decided() {
+		return again("its request was closed with the run's end"), nil
+	}
 	if !ap.Decided() {
 		if op.Error != "States.Timeout" && d.c.now().Before(ap.Expires) {
 			return again("its approval is not decided"), nil

@@ -160,6 +160,10 @@ const deadlinePassed = "deadline passed"
 // that nobody cancelled or closed. A run that is acting gets the action's time.
 func (c *Coordinator) repairDeadline(ctx context.Context, key store.Key, tick *Tick) error {
 	run, err := one(ctx, c, key, record.DecodeRun)
+	if err == nil && run != nil && run.Status == outerloop.StatusFailed && !run.Followed {
+		tick.repaired("run %s: what follows its end", run.ID)
+		return c.settleRun(ctx, run.ID)
+	}
 	if err != nil || run == nil || run.Status.Closed() || run.Cancelling || run.Queued || c.now().Before(run.Deadline) {
 		return err
 	}

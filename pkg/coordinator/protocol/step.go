@@ -21,7 +21,7 @@ type AdmitRow string
 //	undecided  parked, no decision yet: needs approval again
 //	approved   parked and approved: an action's step may be claimed, another's approved output is settled
 //	declined   parked and rejected or expired: give up, the rule decides
-//	reopen     the same, from an older generation, or open after its rule halted the run: a new visit
+//	reopen     the same, from an older generation, or open after its rule halted the run, or parked on a request that its run's end has closed: a new visit
 //	same grant running under this nonce, lease alive: the same grant
 //	busy       running under another nonce, lease alive: busy until the lease ends
 //	give up    the tries of this generation are used up
@@ -94,6 +94,8 @@ func spent(s *record.Step, ap *record.Approval) bool {
 
 func parked(at Standing) AdmitRow {
 	switch ap := at.Approval; {
+	case ap != nil && ap.Void && !ap.Decided():
+		return AdmitReopen
 	case ap == nil || !ap.Decided():
 		return AdmitUndecided
 	case ap.Decision == record.DecisionApproved:

@@ -59,6 +59,9 @@ type Run struct {
 	Queued bool `json:"queued,omitempty"`
 	// Rollback is set on a run that undoes another's actions.
 	Rollback *Rollback `json:"rollback,omitempty"`
+	// Followed: what follows the end of a failed run has been done: its execution
+	// is stopped, its requests are void, its children cancelled, its slot is free.
+	Followed bool `json:"followed,omitempty"`
 	// Drawn are the purses that the run's money is from.
 	Drawn []string `json:"drawn,omitempty"`
 	// Exception is the open exception of a blocked run.
@@ -146,8 +149,11 @@ func (r *Run) Put() store.Op {
 		Key: key, Version: r.Stored, Body: encode(r), Numbers: numbers,
 		List: &store.IndexKey{Part: RunListPart(r.Loop, !r.Status.Closed()), Sort: store.TimeKey(r.Started) + "#" + r.ID},
 	}
-	if !r.Status.Closed() {
+	switch {
+	case !r.Status.Closed():
 		item.Due = due(r.Deadline, key)
+	case r.Status == outerloop.StatusFailed && !r.Followed:
+		item.Due = due(r.Ended, key)
 	}
 	return put(item)
 }
