@@ -1,0 +1,174 @@
+package deployed_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/outerloop-dev/outerloop"
+	"github.com/outerloop-dev/outerloop/functions/internal/core"
+	claimchecker "github.com/outerloop-dev/outerloop/functions/workers/claim-checker"
+	crmscan "github.com/outerloop-dev/outerloop/functions/workers/crm-scan"
+	followuptemplate "github.com/outerloop-dev/outerloop/functions/workers/followup-template"
+	followupwriter "github.com/outerloop-dev/outerloop/functions/workers/followup-writer"
+	leadqualifier "github.com/outerloop-dev/outerloop/functions/workers/lead-qualifier"
+	"github.com/outerloop-dev/outerloop/functions/workers/mailer"
+	salesdashboard "github.com/outerloop-dev/outerloop/functions/workers/sales-dashboard"
+	"github.com/outerloop-dev/outerloop/internal/sampletest"
+	"github.com/outerloop-dev/outerloop/pkg/coordinator"
+	"github.com/outerloop-dev/outerloop/pkg/coordinator/remote"
+	"github.com/outerloop-dev/outerloop/pkg/worker"
+)
+
+const s1 = "crm-followup"
+
+var (
+	monday  = time.Date(2026, 11, 30, 6, 0, 0, 0, time.UTC) // 07:00 in Berlin
+	s1Crew  = []worker.Worker{crmscan.Worker, leadqualifier.Worker, followupwriter.Worker, followuptemplate.Worker, claimchecker.Worker, mailer.Worker, salesdashboard.Worker}
+	s1Files = "exports/crm.csv"
+)
+
+// fire is the schedule's, as the scheduler sends it.
+func (a *account) fire(at string) (coordinator.Fired, string) {
+	a.Helper()
+	event, err := json.Marshal(map[string]any{"trigger": map[string]any{"loop": s1, "index": 0, "scheduled": at}})
+	a.must(err)
+	var out coordinator.Fired
+	raw, failed := a.call("acme-trigger", event)
+	if failed != nil {
+		return out, failed.Type
+	}
+	a.must(json.Unmarshal(raw, &out))
+	return out, ""
+}
+
+// use asks a function for a use case of people.
+func (a *account) use(function, use string, request any) remote.Reply {
+	a.Helper()
+	raw, err := json.Marshal(request)
+	a.must(err)
+	event, err := json.Marshal(remote.Call{Use: use, Request: raw})
+	a.must(err)
+	out, failed := a.call(function, event)
+	if failed != nil {
+		a.Fatalf("%s: %v", use, failed)
+	}
+	var reply remote.Reply
+	a.must(json.Unmarshal(out, &reply))
+	return reply
+}
+
+func approved(id string) remote.Decide {
+	return remote.Decide{Approval: id, Verdict: coordinator.Approve, By: "lead@acme.example", Reason: "checked"}
+}
+
+func (a *account) approvals(c *core.Core, run string) (ids []string) {
+	a.Helper()
+	all, err := c.Approvals(a.Context(), coordinator.ApprovalsQuery{Run: run})
+	a.must(err)
+	for _, ask := range all {
+		ids = append(ids, ask.ID)
+	}
+	return ids
+}
+
+type outcome struct {
+	output string
+	mails  map[string]string
+}
+
+// onEmbedded is the same run on the embedded engine.
+func onEmbedded(t *testing.T) outcome {
+	t.Helper()
+	w := sampletest.New(t, sampletest.Setup{Root: root, Now: monday, Loops: []string{s1}, Workers: s1Crew})
+	run := w.Start(s1, map[string]string{"file": w.File(s1Files)})
+	for range 2 {
+		w.For(time.Hour)
+		all, err := w.Engine.Coordinator().Approvals(t.Context(), coordinator.ApprovalsQuery{Run: run})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, ask := range all {
+			if _, err := w.Engine.Coordinator().Decide(t.Context(), coordinator.DecideRequest(approved(ask.ID))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	w.For(time.Hour)
+	show, err := w.Engine.Coordinator().Show(t.Context(), run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if show.Status != outerloop.StatusCompleted {
+		t.Fatalf("the embedded run is %s: %s", show.Status, show.Reason)
+	}
+	out := outcome{string(show.Output), map[string]string{}}
+	files, err := filepath.Glob(filepath.Join(w.Dir, "mail", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.mails[filepath.Base(file)] = string(content)
+	}
+	return out
+}
+
+// S1 runs from its schedule on the functions, waits for people, goes on when
+// they have decided, and comes to what the embedded run comes to (R11, R46, R67).
+func TestFollowUpOnFunctions(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t, monday)
+	a.bucket.put(t, "inputs/"+s1Files, filepath.Join(root, s1Files))
+	a.deploy(s1, s1Crew...)
+	if _, failed := a.fire("<aws.scheduler.scheduled-time>"); failed != outerloop.ErrorFatal {
+		t.Errorf("a fire without a time: %q", failed)
+	}
+	first, failed := a.fire("2026-11-30T06:00:00Z")
+	again, failed2 := a.fire("2026-11-30T06:00:00Z")
+	if failed+failed2 != "" || first.Run == "" || first.Run != again.Run || !again.Duplicate {
+		t.Fatalf("fired %+v (%s), then %+v (%s)", first, failed, again, failed2)
+	}
+	a.until(monday.Add(time.Hour))
+	reads := a.open()
+	waiting, err := reads.Approvals(t.Context(), coordinator.ApprovalsQuery{Run: first.Run})
+	a.must(err)
+	if len(waiting) < 5 {
+		show, _ := reads.Show(t.Context(), first.Run)
+		t.Fatalf("%d approvals; the run is %s: %s; %v", len(waiting), show.Status, show.Reason, a.counts)
+	}
+	for _, ask := range waiting {
+		if reply := a.use("acme-approval", remote.UseDecide, approved(ask.ID)); reply.Error != nil {
+			t.Errorf("approving %s: %v", ask.Step, reply.Error)
+		}
+	}
+	late := a.use("acme-approval", remote.UseDecide, approved(waiting[0].ID))
+	if late.Error == nil || late.Error.Code != "decided" {
+		t.Errorf("a late word: %+v", late.Error)
+	}
+	a.until(monday.Add(2 * time.Hour))
+	for _, ask := range a.approvals(reads, first.Run) { // what came after the first ones
+		a.use("acme-approval", remote.UseDecide, approved(ask))
+	}
+	a.until(monday.Add(3 * time.Hour))
+	show, err := reads.Show(t.Context(), first.Run)
+	a.must(err)
+	if show.Status != outerloop.StatusCompleted {
+		t.Fatalf("the run is %s: %s", show.Status, show.Reason)
+	}
+	want := onEmbedded(t)
+	if diff := cmp.Diff(want.output, string(show.Output)); diff != "" {
+		t.Errorf("the output differs from the embedded run's:\n%s", diff)
+	}
+	if diff := cmp.Diff(want.mails, a.bucket.under("connections/mail/")); diff != "" || len(want.mails) == 0 {
+		t.Errorf("the outbox of %d differs from the embedded run's:\n%s", len(want.mails), diff)
+	}
+	t.Logf("%d states entered; %v", a.counts["states entered"], a.counts)
+}
