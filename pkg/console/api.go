@@ -75,6 +75,14 @@ func failure(err error) (int, ErrorDocument) {
 	return e.Status(), ErrorDocument{e}
 }
 
+// TooLarge is the document that stands in for an answer that a function cannot
+// carry (payload.Serve).
+func TooLarge() []byte {
+	_, doc := failure(fmt.Errorf("the answer does not fit: %w; ask for less of it, a single step's output or fewer items a page", remote.ErrTooLarge))
+	raw, _ := remote.Encode(doc) // two texts always encode
+	return raw
+}
+
 func (a *api) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 	route, path, err := a.find(r)
 	if err != nil {
