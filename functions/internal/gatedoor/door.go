@@ -54,7 +54,7 @@ func New(cfg Config) *Door {
 func (d *Door) Handle(ctx context.Context, event json.RawMessage) (any, error) {
 	var req gatewire.Request
 	if err := json.Unmarshal(event, &req); err != nil {
-		return failed("malformed", errors.New("the call is no JSON object")), nil
+		return failed("malformed", fmt.Errorf("reading the call: %w", err)), nil //nolint:nilerr // it is the answer
 	}
 	serve, known := calls[req.Call]
 	if !known {
