@@ -41,6 +41,9 @@ func (a *app) dev(ctx context.Context, flags modelFlags) (err error) {
 		}
 		return silent(ExitUsage)
 	}
+	if err := p.allCurrent(); err != nil {
+		return err
+	}
 	cfg, err := a.engineConfig(&p)
 	if err != nil {
 		return err

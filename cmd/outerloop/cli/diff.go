@@ -61,6 +61,23 @@ func (o opened) current(name string) error {
 	return nil
 }
 
+// allCurrent is current for every loop that has a machine: what starts runs of
+// any of them refuses to begin.
+func (o opened) allCurrent() error {
+	if changed := o.versions(o.Names()...); changed.Err() != nil {
+		return &exit{code: ExitUsage, err: changed, remedies: []string{"nothing was started; put the declarations right, then: outerloop compile"}}
+	}
+	for _, name := range o.Names() {
+		if _, err := os.Stat(o.machinePath(name)); err != nil {
+			continue // not compiled: it cannot be started
+		}
+		if err := o.current(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (a *app) diffCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "diff OLD NEW",

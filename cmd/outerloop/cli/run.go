@@ -186,10 +186,10 @@ func (a *app) afterRun(ctx context.Context, started coordinator.Started, idle lo
 		if err := a.writeJSON(doc); err != nil {
 			return err
 		}
-		return silent(runCode(found.show.RunView))
+		return silent(found.code())
 	}
 	a.printAfterRun(started, found, idle, pages)
-	return silent(runCode(found.show.RunView))
+	return silent(found.code())
 }
 
 // runState is a run with what waits in it.
@@ -197,6 +197,8 @@ type runState struct {
 	show       coordinator.ShowView
 	approvals  []coordinator.ApprovalView
 	exceptions []coordinator.ExceptionView
+	// children are the open runs of its sub-loops.
+	children []coordinator.RunView
 }
 
 func (a *app) readRun(ctx context.Context, run string) (runState, error) {
@@ -209,7 +211,10 @@ func (a *app) readRun(ctx context.Context, run string) (runState, error) {
 		if found.approvals, err = r.Approvals(ctx, coordinator.ApprovalsQuery{Run: run}); err != nil {
 			return err
 		}
-		found.exceptions, err = r.Exceptions(ctx, coordinator.ExceptionsQuery{Run: run})
+		if found.exceptions, err = r.Exceptions(ctx, coordinator.ExceptionsQuery{Run: run}); err != nil || found.show.Status.Closed() {
+			return err
+		}
+		found.children, err = openChildren(ctx, r, run)
 		return err
 	})
 	return found, err
@@ -236,6 +241,7 @@ func (a *app) printAfterRun(started coordinator.Started, found runState, idle lo
 	a.writeUsage(v, false)
 	a.writeQuestions(v.Steps, v.ID)
 	a.writeWaiting(found.approvals, found.exceptions)
+	a.writeChildren(found.children)
 	a.say("")
 	a.writePlaces(pages)
 	if !v.Status.Closed() && len(found.approvals)+len(found.exceptions) == 0 && !idle.Next.IsZero() {
