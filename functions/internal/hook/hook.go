@@ -19,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/outerloop-dev/outerloop/functions/internal/boot"
 	"github.com/outerloop-dev/outerloop/functions/internal/secret"
@@ -136,7 +137,12 @@ func (f *Function) serve(ctx context.Context, name string, req events.LambdaFunc
 	case err != nil:
 		return http.StatusBadRequest, "", err
 	}
-	if _, err := f.cfg.Queue.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: &f.cfg.URL, MessageBody: aws.String(message)}); err != nil {
+	_, err = f.cfg.Queue.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: &f.cfg.URL, MessageBody: aws.String(message)})
+	var characters *types.InvalidMessageContents
+	switch {
+	case errors.As(err, &characters):
+		return http.StatusBadRequest, "", fmt.Errorf("queueing: %w", err)
+	case err != nil:
 		return http.StatusServiceUnavailable, "", fmt.Errorf("queueing: %w", err)
 	}
 	return http.StatusAccepted, "", nil
