@@ -29,6 +29,7 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
@@ -58,16 +59,36 @@ type account struct {
 
 	mu     sync.Mutex
 	counts map[string]int
-	// fail, where it is not nil, stands before a function: an error is its own.
-	fail func(function string, payload []byte) error
+	// trouble says what goes wrong with an invocation; nil: nothing.
+	trouble func(function string, payload []byte) trouble
 }
 
-// clock is moved by hand.
+// trouble is what can happen to an invocation.
+type trouble string
+
+const (
+	none trouble = ""
+	// never: the function did not run. lost: it ran, and its answer did not come.
+	never trouble = "Lambda.ServiceException"
+	lost  trouble = "Lambda.Unknown"
+	// busy: Lambda throttles.
+	busy trouble = "Lambda.TooManyRequestsException"
+)
+
+// clock is moved by hand. A short pause is over at once; what waits longer
+// waits for good.
 type clock struct{ now atomic.Int64 }
 
-func (c *clock) Now() time.Time                       { return time.Unix(0, c.now.Load()).UTC() }
-func (c *clock) After(time.Duration) <-chan time.Time { return make(chan time.Time) }
-func (c *clock) set(at time.Time)                     { c.now.Store(at.UnixNano()) }
+func (c *clock) Now() time.Time   { return time.Unix(0, c.now.Load()).UTC() }
+func (c *clock) set(at time.Time) { c.now.Store(at.UnixNano()) }
+
+func (c *clock) After(d time.Duration) <-chan time.Time {
+	after := make(chan time.Time, 1)
+	if d <= 5*time.Second {
+		after <- c.Now().Add(d)
+	}
+	return after
+}
 
 func newAccount(t testing.TB, now time.Time) *account {
 	t.Helper()
@@ -115,10 +136,17 @@ func (a *account) count(what string) {
 // call invokes a function as Lambda does: JSON on both sides, errors by name.
 func (a *account) call(function string, payload []byte) (out []byte, failed *messages.InvokeResponse_Error) {
 	a.count("invoked " + function)
-	if a.fail != nil {
-		if err := a.fail(function, payload); err != nil {
-			return nil, &messages.InvokeResponse_Error{Type: "Unhandled", Message: err.Error()}
-		}
+	happens := none
+	if a.trouble != nil {
+		happens = a.trouble(function, payload)
+	}
+	if happens == never || happens == busy {
+		return nil, &messages.InvokeResponse_Error{Type: string(happens), Message: "it did not run"}
+	}
+	if happens == lost {
+		defer func() {
+			out, failed = nil, &messages.InvokeResponse_Error{Type: string(lost), Message: "the answer was lost"}
+		}()
 	}
 	serve := a.functions[function]
 	if serve == nil {
@@ -139,6 +167,9 @@ func (a *account) call(function string, payload []byte) (out []byte, failed *mes
 // Invoke is the Lambda API.
 func (a *account) Invoke(_ context.Context, in *lambda.InvokeInput, _ ...func(*lambda.Options)) (*lambda.InvokeOutput, error) {
 	out, failed := a.call(*in.FunctionName, in.Payload)
+	if failed != nil && failed.Type == string(busy) {
+		return nil, &lambdatypes.TooManyRequestsException{Message: aws.String("Rate Exceeded.")}
+	}
 	if failed != nil {
 		body, err := json.Marshal(failed)
 		return &lambda.InvokeOutput{StatusCode: 200, FunctionError: aws.String("Unhandled"), Payload: body}, err

@@ -1,7 +1,10 @@
 package deployed_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
@@ -136,39 +139,79 @@ func TestFollowUpOnFunctions(t *testing.T) {
 	if failed+failed2 != "" || first.Run == "" || first.Run != again.Run || !again.Duplicate {
 		t.Fatalf("fired %+v (%s), then %+v (%s)", first, failed, again, failed2)
 	}
-	a.until(monday.Add(time.Hour))
-	reads := a.open()
-	waiting, err := reads.Approvals(t.Context(), coordinator.ApprovalsQuery{Run: first.Run})
-	a.must(err)
-	if len(waiting) < 5 {
-		show, _ := reads.Show(t.Context(), first.Run)
-		t.Fatalf("%d approvals; the run is %s: %s; %v", len(waiting), show.Status, show.Reason, a.counts)
-	}
-	for _, ask := range waiting {
-		if reply := a.use("acme-approval", remote.UseDecide, approved(ask.ID)); reply.Error != nil {
-			t.Errorf("approving %s: %v", ask.Step, reply.Error)
-		}
-	}
-	late := a.use("acme-approval", remote.UseDecide, approved(waiting[0].ID))
+	late := a.decideAll(first.Run)
 	if late.Error == nil || late.Error.Code != "decided" {
 		t.Errorf("a late word: %+v", late.Error)
 	}
-	a.until(monday.Add(2 * time.Hour))
-	for _, ask := range a.approvals(reads, first.Run) { // what came after the first ones
-		a.use("acme-approval", remote.UseDecide, approved(ask))
+	a.compare(first.Run, onEmbedded(t))
+	t.Logf("%d states entered; %v", a.counts["states entered"], a.counts)
+}
+
+// decideAll lets the run go on and approves what it asks, twice, and says the
+// first word once more.
+func (a *account) decideAll(run string) (late remote.Reply) {
+	a.Helper()
+	a.until(monday.Add(time.Hour))
+	waiting := a.approvals(a.open(), run)
+	if len(waiting) < 5 {
+		show, _ := a.open().Show(a.Context(), run)
+		a.Fatalf("%d approvals; the run is %s: %s; %v", len(waiting), show.Status, show.Reason, a.counts)
 	}
-	a.until(monday.Add(3 * time.Hour))
-	show, err := reads.Show(t.Context(), first.Run)
+	for range 2 {
+		for _, id := range a.approvals(a.open(), run) {
+			if reply := a.use("acme-approval", remote.UseDecide, approved(id)); reply.Error != nil {
+				a.Errorf("approving %s: %v", id, reply.Error)
+			}
+		}
+		a.until(a.clock.Now().Add(time.Hour))
+	}
+	return a.use("acme-approval", remote.UseDecide, approved(waiting[0]))
+}
+
+func (a *account) compare(run string, want outcome) {
+	a.Helper()
+	show, err := a.open().Show(a.Context(), run)
 	a.must(err)
 	if show.Status != outerloop.StatusCompleted {
-		t.Fatalf("the run is %s: %s", show.Status, show.Reason)
+		a.Fatalf("the run is %s: %s", show.Status, show.Reason)
 	}
-	want := onEmbedded(t)
 	if diff := cmp.Diff(want.output, string(show.Output)); diff != "" {
-		t.Errorf("the output differs from the embedded run's:\n%s", diff)
+		a.Errorf("the output differs from the embedded run's:\n%s", diff)
 	}
 	if diff := cmp.Diff(want.mails, a.bucket.under("connections/mail/")); diff != "" || len(want.mails) == 0 {
-		t.Errorf("the outbox of %d differs from the embedded run's:\n%s", len(want.mails), diff)
+		a.Errorf("the outbox of %d differs from the embedded run's:\n%s", len(want.mails), diff)
 	}
-	t.Logf("%d states entered; %v", a.counts["states entered"], a.counts)
+}
+
+// Whatever is lost, throttled or dies on the way between functions, the run
+// comes to the same, and no mail goes out twice (R33, R37).
+func TestFollowUpInTrouble(t *testing.T) {
+	t.Parallel()
+	want := onEmbedded(t)
+	for seed := range uint64(4) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			a := newAccount(t, monday)
+			a.bucket.put(t, "inputs/"+s1Files, filepath.Join(root, s1Files))
+			a.deploy(s1, s1Crew...)
+			out, failed := a.fire("2026-11-30T06:00:00Z")
+			if failed != "" {
+				t.Fatal(failed)
+			}
+			random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test's dice
+			a.trouble = func(_ string, payload []byte) trouble {
+				if bytes.Contains(payload, []byte(`"use"`)) || random.IntN(12) > 0 {
+					return none
+				}
+				happens := []trouble{never, lost, lost, busy}[random.IntN(4)]
+				a.count(string(happens))
+				return happens
+			}
+			a.decideAll(out.Run)
+			a.compare(out.Run, want)
+			if a.counts[string(lost)] < 10 || a.counts[string(busy)] < 5 {
+				t.Errorf("too little went wrong: %v", a.counts)
+			}
+		})
+	}
 }
