@@ -95,7 +95,7 @@ func (q *call) changeBreaker(ctx context.Context, change func(*record.Breaker) (
 		return
 	}
 	q.c.cfg.Notify(ctx, Alert{
-		To: q.worker.Charter.Owner, Kind: "breaker", ID: record.ShortID("breaker", name, opened.Opened.String()), Run: q.run.ID, Step: q.Step,
+		To: q.worker.Charter.Owner, Kind: KindBreaker, ID: record.ShortID("breaker", name, opened.Opened.String()), Run: q.run.ID, Step: q.Step,
 		Text: fmt.Sprintf("the breaker of %s has opened after %d failures in a row, the last: %s", name, opened.Fails, opened.Cause),
 	})
 }

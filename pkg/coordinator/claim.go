@@ -246,6 +246,7 @@ func (q *call) claim(ctx context.Context, at protocol.Standing, p *prepared, wit
 	}
 	if wasRunning {
 		q.failedAttempt(ctx, q.before.Nonce, "its attempt died without an answer")
+		q.tellRetries(ctx, step, gate.Verdict{})
 	}
 	return q.grant(ctx, step, p)
 }

@@ -70,21 +70,6 @@ type Tokens interface {
 	Fail(ctx context.Context, token, errorName, cause string) error
 }
 
-// Alert is what people are told. One incident gives one alert.
-type Alert struct {
-	// To is the group that the loop's `alert` names, else its owner.
-	To   string
-	Kind string
-	ID   string
-	Run  string
-	Step string
-	Text string
-}
-
-// Notify hands an alert to the channels. It is called after the write that
-// recorded the incident, may be called again for it (same ID), and must not block for long.
-type Notify func(ctx context.Context, alert Alert)
-
 // Errors of the ports.
 var (
 	ErrTokenGone    = errors.New("task token is used, expired or unknown")
@@ -152,6 +137,11 @@ type Coordinator struct {
 	pages pageCache
 	// records decodes what is read again and again.
 	records record.Decoder
+	// usual and stalls spare the watch reading the same again and again.
+	usual  histories
+	stalls looks
+	// opened are the exceptions that this process has told or found told.
+	opened notices
 }
 
 // New checks the configuration and fills in defaults; all problems are joined in the error.
@@ -170,9 +160,7 @@ func New(cfg Config) (*Coordinator, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Notify == nil {
-		cfg.Notify = func(context.Context, Alert) {}
-	}
+	cfg.Notify = once(cfg.Notify)
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}

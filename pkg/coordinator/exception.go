@@ -137,15 +137,15 @@ func (v *view) putException(ctx context.Context, exc *record.Exception) (store.O
 // alert tells the owner of an exception, after it was written. The same
 // incident has the same id.
 func (c *Coordinator) alert(ctx context.Context, exc *record.Exception, def *loop.Definition) {
-	to := def.Loop.Alert.To
-	if to == "" {
-		to = exc.Owner
-	}
 	text := exc.Cause
 	if exc.Step != "" {
 		text = exc.Step + ": " + text
 	}
-	c.cfg.Notify(ctx, Alert{To: to, Kind: "exception", ID: exc.ID, Run: exc.Run, Step: exc.Step, Text: text})
+	to := exc.Owner
+	if to == def.Loop.Owner { // else the failure names whom to ask
+		to = told(def)
+	}
+	c.cfg.Notify(ctx, Alert{To: to, Kind: KindException, ID: exc.ID, Loop: exc.Loop, Run: exc.Run, Step: exc.Step, Since: exc.Since, Text: text})
 }
 
 // possibleDuplicate raises an exception that shows both outcomes of an action.

@@ -74,7 +74,7 @@ func TestFailureRules(t *testing.T) {
 			if string(view.Output) != tc.output {
 				t.Errorf("output is %s", view.Output)
 			}
-			if alerts := len(w.alerts); (tc.status != outerloop.StatusCompleted) != (alerts == 1) {
+			if alerts := w.told(coordinator.KindException); (tc.status != outerloop.StatusCompleted) != (alerts == 1) {
 				t.Errorf("%d alerts: %+v", alerts, w.alerts) // R36: one incident, one alert
 			}
 		})

@@ -32,7 +32,7 @@ func (c *Coordinator) finish(ctx context.Context, op operation) (gate.Verdict, e
 	}
 	run, err := c.runOf(ctx, op.Run)
 	if err == nil {
-		err = errors.Join(c.releaseSlot(ctx, run), c.tellParent(ctx, run.ID))
+		err = errors.Join(c.releaseSlot(ctx, run), c.tellParent(ctx, run.ID), c.tellCost(ctx, run))
 	}
 	if err != nil {
 		c.cfg.Log.Warn("what follows a run's end is left to the watch", "run", op.Run, "err", err)

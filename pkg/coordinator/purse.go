@@ -110,11 +110,7 @@ func (c *Coordinator) drawAtStart(ctx context.Context, s *starting) ([]store.Op,
 	if !errors.As(err, &none) {
 		return ops, err
 	}
-	to := s.def.Loop.Alert.To
-	if to == "" {
-		to = s.def.Loop.Owner
-	}
-	c.cfg.Notify(ctx, Alert{To: to, Kind: "budget", ID: record.ShortID("budget", none.Budget, none.Anew.String()), Text: none.Error()})
+	c.cfg.Notify(ctx, Alert{To: told(s.def), Kind: KindBudget, ID: record.ShortID("budget", none.Budget, none.Anew.String()), Text: none.Error()})
 	if s.def.Loop.Budget.Otherwise == loop.ExhaustedHalt {
 		return nil, err
 	}

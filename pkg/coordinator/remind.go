@@ -25,9 +25,9 @@ func (c *Coordinator) nudge(ctx context.Context, ap *record.Approval, tick *Tick
 	if err != nil {
 		return err
 	}
-	kind := "reminder"
+	kind := KindReminder
 	for _, stage := range reached(d.node.Approval, ap, now)[ap.Escalated:] {
-		kind = "escalation"
+		kind = KindEscalation
 		ap.Escalated++
 		for _, group := range stage.To {
 			if !slices.Contains(ap.Approvers, group) {

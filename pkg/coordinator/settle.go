@@ -172,6 +172,7 @@ func (q *call) fail(ctx context.Context, step *record.Step, f *fault, with faili
 	if err := q.c.write(ctx, append([]store.Op{step.Put(), runOp}, with.more...)...); err != nil {
 		return gate.Verdict{}, fmt.Errorf("recording the failure: %w", err)
 	}
+	q.tellRetries(ctx, step, verdict)
 	return verdict, nil
 }
 

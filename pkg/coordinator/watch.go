@@ -28,7 +28,7 @@ const startGrace = 10 * time.Second
 // their errors are joined.
 func (c *Coordinator) Watch(ctx context.Context) (Tick, error) {
 	tick := Tick{Repaired: []string{}}
-	err := errors.Join(c.watchDue(ctx, &tick), c.watchEvents(ctx, &tick), c.watchRuns(ctx, &tick), c.watchChildren(ctx, &tick), c.watchRetention(ctx, &tick))
+	err := errors.Join(c.watchDue(ctx, &tick), c.watchEvents(ctx, &tick), c.watchRuns(ctx, &tick), c.watchChildren(ctx, &tick), c.watchExceptions(ctx), c.watchRetention(ctx, &tick))
 	return tick, err
 }
 
@@ -179,7 +179,7 @@ func (c *Coordinator) repairDeadline(ctx context.Context, key store.Key, tick *T
 		return err
 	}
 	tick.repaired("run %s: failed, deadline passed", run.ID)
-	c.cfg.Notify(ctx, Alert{Kind: "deadline", ID: run.ID, Run: run.ID, Text: reason})
+	c.tellOf(ctx, run, Alert{Kind: KindDeadline, ID: run.ID, Since: run.Ended, Text: reason})
 	return c.settleRun(ctx, run.ID)
 }
 
@@ -248,7 +248,7 @@ func (c *Coordinator) repairRun(ctx context.Context, key store.Key, tick *Tick) 
 	case state.Status == ExecutionEnded:
 		return c.repairEnded(ctx, run, state, tick)
 	}
-	return nil
+	return errors.Join(c.tellStall(ctx, run), c.tellCost(ctx, run))
 }
 
 // lastEntry is when something was last decided about the run itself.
