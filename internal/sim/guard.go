@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -123,6 +124,9 @@ func (g *guard) wrote(changes []change) {
 	}
 	g.purses(w)
 	g.counted(w)
+	for id := range w.touched {
+		g.reserved(g.runs[id])
+	}
 }
 
 // item looks at one item by its kind.
@@ -195,6 +199,33 @@ func (g *guard) run(b, a *record.Run) {
 	}
 	if a.Status == outerloop.StatusCompleted && b.Status != a.Status {
 		g.completed(a)
+	}
+}
+
+// reserved: I6 what a run has reserved its steps have, attempt by attempt.
+func (g *guard) reserved(run *record.Run) {
+	if run.Status.Closed() {
+		return
+	}
+	want := map[string]int64{}
+	for name, n := range run.Numbers {
+		if strings.HasPrefix(name, "res.") {
+			want[name] = n
+		}
+	}
+	for key, item := range g.s.shadow {
+		if key.Part != "RUN#"+run.ID || !strings.HasPrefix(key.Sort, "STEP#") || !bytes.Contains(item.Body, []byte(`"reserved"`)) {
+			continue
+		}
+		step := must(record.DecodeStep(item))
+		name := record.Reservation(step.Nonce)
+		if n := want[name]; n != 0 && n != step.Reserved {
+			g.bad("I6", "%s has reserved %d, its run says %d", step.Name, step.Reserved, n)
+		}
+		delete(want, name)
+	}
+	for name, n := range want {
+		g.bad("I6", "%d of %s are reserved as %s for nobody", n, run.ID, name)
 	}
 }
 

@@ -102,6 +102,16 @@ steps:
   one: {worker: poet, input: {text: a}, on_failure: {retry: {transient: 3, timeout: 3}, then: ask}}
   two: {worker: poet, input: {text: b}, after: [one], on_failure: {retry: {transient: 3, timeout: 3}, then: {substitute: {text: none}}}}
 `,
+	"dear": head("dear", "deadline: 23h", "deadline: 30m", "within: 4h", "within: 20m") + `
+steps:
+  one: {worker: poet, input: {text: a}, on_failure: {retry: {transient: 3, timeout: 3}, then: ask}}
+  pick:
+    switch:
+      - {when: one.n == 1, steps: {yes: {worker: poet, input: {text: b}, on_failure: {retry: {transient: 3}, then: ask}}}, output: {text: "${yes.text}"}}
+      - {when: one.n == 2, steps: {no: {worker: writer, input: {text: b}, approval: {ask: "No?"}}}, output: {text: "${no.text}"}}
+  two: {worker: poet, after: [one], input: {text: c}, on_failure: {retry: {transient: 3}, then: skip}}
+output: {text: '${default(pick.text, "none")}'}
+`,
 	"inner": head("inner", "cost: 1.00 USD", "cost: 0.50 USD, per_day: 2.00 USD", "deadline: 23h", "deadline: 20h") + `
 steps:
   work: {worker: writer, input: {text: "${input.key}"}, on_failure: {retry: {transient: 2}, then: halt}}

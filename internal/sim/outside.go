@@ -93,6 +93,8 @@ func (s *Sim) handle(v *invocation) (*gate.Result, *gate.Failure) {
 		output = map[string]any{"id": "sent"}
 	case "board":
 		output = map[string]any{"n": in.N}
+	case "poet":
+		output = map[string]any{"text": "a poem of " + in.Text, "n": s.random.IntN(4)}
 	default:
 		output = map[string]any{"text": v.m.worker + " " + in.Text, "n": in.N}
 	}

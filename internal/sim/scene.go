@@ -39,6 +39,7 @@ func scenes() []scene {
 		{"facts", starts("facts", `{"key":"a"}`, "facts", `{"key":"b"}`), nil},
 		{"money", starts("money", `{"key":"a"}`, "money", `{"key":"b"}`, "money", `{"key":"c"}`), nil},
 		{"poor", starts("poor", `{"key":"a"}`, "poor", `{"key":"b"}`), nil},
+		{"dear", dear, []Fault{"owner paused past its lease settles", "run closed / what follows not done"}},
 		{"patterns", patterns, []Fault{"child started / parent's state retried"}},
 		{"rooms", rooms, []Fault{"rollback created / first undo not handed over", "halt decided / execution still running"}},
 		{"overlap skip", starts("skips", `{"key":"a"}`, "skips", `{"key":"b"}`), nil},
@@ -121,4 +122,12 @@ func events(s *Sim) {
 		s.spawn(time.Duration(30+s.random.IntN(600))*time.Second, "ann", pause(false))
 	}
 	s.spawn(time.Duration(s.random.IntN(60))*time.Second, "sender of events", func() { s.publish("e1", `{"key":"x","n":7}`) })
+}
+
+// dear are runs with models' steps whose deadline comes early; they are redriven.
+func dear(s *Sim) {
+	starts("dear", `{"key":"a"}`, "dear", `{"key":"b"}`)(s)
+	for range 3 {
+		s.spawn(time.Duration(5+s.random.IntN(80))*time.Minute, "bob", s.redrives)
+	}
 }

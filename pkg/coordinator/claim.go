@@ -158,7 +158,8 @@ func (q *call) settleAtDoor(ctx context.Context, why *atDoor) (admission, error)
 	}
 	step := q.record(ctx)
 	step.Missing, step.Reason = why.missing, why.reason
-	verdict, err := q.conclude(ctx, step, ending{outcome: why.outcome, rule: why.reason})
+	runOp := q.returnReservation(step)
+	verdict, err := q.conclude(ctx, step, ending{outcome: why.outcome, rule: why.reason, run: &runOp})
 	if err != nil {
 		return admission{}, err
 	}
@@ -171,9 +172,10 @@ func (q *call) refuse(ctx context.Context, f *fault) (admission, error) {
 	if q.backup && !step.Backup {
 		step.Backup, step.Tries, step.GaveUp = true, record.Tries{}, nil
 	}
+	runOp := q.returnReservation(step)
 	verdict := q.failed(step, f)
 	step.LastNonce = q.attempt
-	if err := q.c.write(ctx, step.Put(), q.checkRun()); err != nil {
+	if err := q.c.write(ctx, step.Put(), runOp); err != nil {
 		return admission{}, err
 	}
 	return answered(verdict), nil

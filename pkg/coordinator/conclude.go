@@ -47,7 +47,8 @@ func (q *delivered) conclude(ctx context.Context, step *record.Step, end ending)
 	var halt *haltError
 	var short *joinError
 	if errors.As(err, &halt) || errors.As(err, &short) {
-		return q.concludeBlocked(ctx, step, append(effects, end.more...), err)
+		end.more = append(effects, end.more...)
+		return q.concludeBlocked(ctx, step, end, err)
 	}
 	if err != nil {
 		return gate.Verdict{}, err
@@ -76,12 +77,15 @@ func (q *delivered) conclude(ctx context.Context, step *record.Step, end ending)
 }
 
 // concludeBlocked settles the step although the run cannot go on after it.
-func (q *delivered) concludeBlocked(ctx context.Context, step *record.Step, more []store.Op, cause error) (gate.Verdict, error) {
+func (q *delivered) concludeBlocked(ctx context.Context, step *record.Step, end ending, cause error) (gate.Verdict, error) {
 	ops, exc, err := q.halt(ctx, cause)
 	if err != nil {
 		return gate.Verdict{}, err
 	}
-	ops = append(append([]store.Op{step.Put()}, ops...), more...)
+	if end.run != nil {
+		ops[0] = alsoAdded(ops[0], *end.run)
+	}
+	ops = append(append([]store.Op{step.Put()}, ops...), end.more...)
 	moot, err := q.mootQuestion(ctx, step, ops)
 	if err != nil {
 		return gate.Verdict{}, err

@@ -51,6 +51,20 @@ func oneQuestionLess(op store.Op) store.Op {
 	return op
 }
 
+// alsoAdded is a run's replacement with what another operation adds to it and drops.
+func alsoAdded(put, add store.Op) store.Op {
+	if add.Kind != store.KindAdd {
+		return put
+	}
+	for name, delta := range add.Deltas {
+		put.Item.Numbers[name] += delta
+	}
+	for _, name := range add.Drop {
+		delete(put.Item.Numbers, name)
+	}
+	return put
+}
+
 // tellMoot completes the token of the state that waited for the answer. What
 // does not come to that is left to the watch.
 func (q *delivered) tellMoot(ctx context.Context, exc *record.Exception) {

@@ -79,12 +79,18 @@ func (q *delivered) approvalRecord(ctx context.Context, step *record.Step, need 
 func (q *call) park(ctx context.Context, need *approvalNeeded) (admission, error) {
 	step := q.record(ctx)
 	step.Worker = q.worker.Charter.Worker
+	runOp := q.returnReservation(step)
 	ops, verdict, err := q.parkOps(ctx, step, need)
 	if err != nil {
 		return admission{}, err
 	}
 	step.LastNonce = q.attempt
 	ops[0] = step.Put()
+	if last := len(ops) - 1; ops[last].Kind == store.KindAdd {
+		ops[last] = mergeRun(ops[last], runOp)
+	} else {
+		ops[last] = runOp
+	}
 	if err := q.c.write(ctx, ops...); err != nil {
 		return admission{}, err
 	}

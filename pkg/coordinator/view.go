@@ -198,8 +198,15 @@ type delivered struct {
 	at     record.Address
 }
 
-// step is the delivery's own record, nil when absent.
-func (d *delivered) step() *record.Step { return d.steps[d.at] }
+// step is the delivery's own record, nil when absent. What it has reserved is
+// what the run says: whatever closes a run takes the reservations back.
+func (d *delivered) step() *record.Step {
+	s := d.steps[d.at]
+	if s != nil && s.Reserved != 0 {
+		s.Reserved = d.run.Numbers[record.Reservation(s.Nonce)]
+	}
+	return s
+}
 
 // receive reads what a delivery is about, in one read.
 func (c *Coordinator) receive(ctx context.Context, in gate.Delivery) (*delivered, error) {
