@@ -10,12 +10,40 @@ import (
 	"github.com/outerloop-dev/outerloop/pkg/source"
 )
 
+// MaxSteps bounds the steps of one loop, those in its blocks included.
+const MaxSteps = 500
+
+func countSteps(steps []*Step) int {
+	n := len(steps)
+	for _, s := range steps {
+		if s.Each != nil {
+			n += countSteps(s.Each.Steps)
+		}
+		if s.Branches != nil {
+			for _, b := range s.Branches.Branches {
+				n += countSteps(b.Steps)
+				if b.Step != nil {
+					n += countSteps([]*Step{b.Step})
+				}
+			}
+		}
+		for _, way := range s.Switch {
+			n += countSteps(way.Steps)
+		}
+	}
+	return n
+}
+
 // Check checks a loop against its surroundings. All problems are reported; the
 // definition is nil when there are errors among them, or in a worker or loop
 // that it names.
 func Check(l *Loop, around Surroundings) (*Definition, problem.Problems) {
 	c := newChecker(around)
 	c.loop = l
+	if n := countSteps(l.Steps); n > MaxSteps {
+		c.fault(l.Source.Key("steps"), "E102", "The loop has %d steps; %d are the most that one loop may have. Make loops of their own of some, and call them as steps (`loop: NAME`).", n, MaxSteps)
+		return nil, c.problems
+	}
 	c.def = &Definition{Loop: l, Project: around.Project, Workers: map[string]*Worker{}, byPath: map[string]*Node{}}
 	c.head()
 	c.buildNodes()

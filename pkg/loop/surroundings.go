@@ -2,6 +2,7 @@ package loop
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 	"sync"
@@ -22,6 +23,9 @@ type Surroundings struct {
 	Loops map[string]*Definition
 	Files *Files
 }
+
+// maxFile bounds a schema or text that a declaration names, in bytes.
+const maxFile = 512 << 10
 
 // Files reads schemas and texts that declarations name. It keeps what it read.
 // It is safe for concurrent use if its file system is.
@@ -58,9 +62,11 @@ func (f *Files) Schema(ref source.Schema) (*schema.Schema, problem.Problems) {
 	}
 	message, known := f.failed[ref.Path]
 	if !known {
-		raw, err := fs.ReadFile(f.fsys, ref.Path)
+		raw, err := source.ReadFile(f.fsys, ref.Path, maxFile)
 		if err != nil {
 			message = "There is no file " + ref.Path + ". Paths are relative to the file that names them."
+		} else if len(raw) > maxFile {
+			message = fmt.Sprintf("%s is larger than %d KiB, which is more than a schema may have.", ref.Path, maxFile>>10)
 		} else if s, err := schema.Compile(ref.Path, raw); err != nil {
 			message = ref.Path + " is no usable JSON Schema: " + sentence(schemaFaults(err)[0].String())
 		} else {
@@ -90,10 +96,12 @@ func schemaFaults(err error) []schema.Fault {
 
 // Text reads a text file of the project; the node is where its path stands.
 func (f *Files) Text(path string, n *source.Node) (string, problem.Problems) {
-	raw, err := fs.ReadFile(f.fsys, path)
+	raw, err := source.ReadFile(f.fsys, path, maxFile)
 	switch {
 	case err != nil:
 		return "", problem.Problems{n.Problem("E127", "There is no file "+path+". Paths are relative to the file that names them.")}
+	case len(raw) > maxFile:
+		return "", problem.Problems{n.Problem("E127", fmt.Sprintf("%s is larger than %d KiB, which is more than a text may have.", path, maxFile>>10))}
 	case !utf8.Valid(raw):
 		return "", problem.Problems{n.Problem("E127", path+" is not UTF-8.")}
 	case len(strings.TrimSpace(string(raw))) == 0:

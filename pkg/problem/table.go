@@ -3,7 +3,7 @@ package problem
 // table is the one table of codes: a code, once used, keeps its meaning.
 var table = []Code{
 	{"E101", "not YAML", "The file cannot be read as YAML, so nothing else in it was checked. Mostly an indentation, a bracket or a quote is wrong here or on the line before.", "steps:\n  scan:\n   worker: crm-scan\n    input: {}", "steps:\n  scan:\n    worker: crm-scan\n    input: {}"},
-	{"E102", "too large", "A declaration is at most 256 KiB, 64 levels deep and 50,000 values, with its aliases written out. What is larger belongs into a file that the declaration names.", "", ""},
+	{"E102", "too large", "A declaration is at most 256 KiB, 64 levels deep, 5,000 keys outside of brackets and 50,000 values, with its aliases written out; a loop has at most 500 steps, and of one file at most 200 problems are told at a time. What is larger belongs into a file that the declaration names, or into a loop of its own that is called as a step.", "", ""},
 	{"E103", "second document", "A file holds one declaration. A line --- begins a second one, which would be ignored silently.", "loop: a\n---\nloop: b", "two files: a.loop.yaml and b.loop.yaml"},
 	{"E104", "key without a value", "A key with nothing behind it is null in YAML. Hardly anybody means that.", "limits:", "limits: []"},
 	{"E105", "ambiguous number", "YAML readers disagree on numbers with leading zeros, colons, underscores and other bases: 014 is 12 for some, 1:30 is 90.", "digest: 08:00", "digest: \"08:00\""},

@@ -19,6 +19,7 @@ import (
 	"github.com/outerloop-dev/outerloop/pkg/loop"
 	"github.com/outerloop-dev/outerloop/pkg/problem"
 	"github.com/outerloop-dev/outerloop/pkg/registry"
+	"github.com/outerloop-dev/outerloop/pkg/source"
 )
 
 // The places of a project's files, relative to its root.
@@ -135,7 +136,7 @@ func (l *loader) whole(path, code, message string) {
 }
 
 func (l *loader) bytes(path string) ([]byte, bool) {
-	raw, err := fs.ReadFile(l.project.fsys, path)
+	raw, err := source.ReadFile(l.project.fsys, path, source.MaxBytes)
 	if err != nil {
 		l.unreadable(path, err)
 		return nil, false
@@ -149,7 +150,7 @@ func (l *loader) unreadable(path string, err error) {
 
 // registry reads the project file; false when nothing of it is known.
 func (l *loader) registry() bool {
-	raw, err := fs.ReadFile(l.project.fsys, File)
+	raw, err := source.ReadFile(l.project.fsys, File, source.MaxBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		l.whole(File, "E130", "A project has a file outerloop.yaml at its root. `outerloop init DIR` makes one.")
 		return false
@@ -227,7 +228,7 @@ func (l *loader) loops() {
 	}
 	results := make([]result, len(found))
 	together.Do(len(found), func(i int) {
-		raw, err := fs.ReadFile(l.project.fsys, found[i])
+		raw, err := source.ReadFile(l.project.fsys, found[i], source.MaxBytes)
 		if results[i].err = err; err == nil {
 			results[i].loop, results[i].problems = loop.Read(found[i], raw)
 		}

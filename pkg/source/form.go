@@ -10,12 +10,26 @@ import (
 	"github.com/outerloop-dev/outerloop/pkg/schema"
 )
 
-// Reader collects what is wrong while forms are read.
+// MaxProblems is how many problems of one file are told at a time.
+const MaxProblems = 200
+
+// Reader collects what is wrong while forms are read, up to MaxProblems.
 type Reader struct{ problems problem.Problems }
 
 // Fault adds a problem at a node.
 func (r *Reader) Fault(n *Node, code, format string, args ...any) {
-	r.problems = append(r.problems, n.Problem(code, fmt.Sprintf(format, args...)))
+	if !r.full(n) {
+		r.problems = append(r.problems, n.Problem(code, fmt.Sprintf(format, args...)))
+	}
+}
+
+// full tells whether so much is wrong that the rest is not told; the last
+// problem says so.
+func (r *Reader) full(n *Node) bool {
+	if len(r.problems) == MaxProblems {
+		r.problems = append(r.problems, n.Problem("E102", fmt.Sprintf("More than %d problems stand in this file. The rest is told when these are put right.", MaxProblems)))
+	}
+	return len(r.problems) > MaxProblems
 }
 
 // Problems are all that were found, in the order of finding.
@@ -143,6 +157,9 @@ func because(doc string) string {
 // unknown reports a key that the form lacks and answers the key that was
 // likely meant; empty: none is near.
 func (f *Form[T]) unknown(r *Reader, pair Pair) (nearest string) {
+	if r.full(pair.Key) {
+		return ""
+	}
 	message := fmt.Sprintf("%s has no key %q.", upperFirst(f.name), pair.Key.Text)
 	names := slices.Sorted(slices.Values(f.Keys()))
 	if nearest = schema.Nearest(pair.Key.Text, names); nearest != "" {

@@ -3,6 +3,8 @@ package source
 import (
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -20,6 +22,8 @@ const (
 	MaxBytes = 256 << 10
 	// MaxDepth is how deep values may nest.
 	MaxDepth = 64
+	// MaxKeys is how many keys may stand outside of brackets: the parser takes long for more.
+	MaxKeys = 5000
 	// MaxNodes is how many values a file may hold with its aliases written out.
 	MaxNodes = 50_000
 )
@@ -46,10 +50,26 @@ func Read(path string, raw []byte) (*Node, problem.Problems) {
 	return root, nil
 }
 
+// ReadFile reads a file of which no more is wanted than what shows that it is
+// larger than most bytes.
+func ReadFile(fsys fs.FS, path string, most int64) ([]byte, error) {
+	if whole, ok := fsys.(fs.ReadFileFS); ok {
+		if info, err := fs.Stat(fsys, path); err != nil || info.Size() <= most {
+			return whole.ReadFile(path)
+		}
+	}
+	file, err := fsys.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, most+1))
+}
+
 func limits(f *File) problem.Problems {
 	if len(f.Text) > MaxBytes {
 		return problem.Problems{{Code: "E102", Rule: problem.Title("E102"), Path: f.Path,
-			Message: fmt.Sprintf("The file has %d KiB; %d KiB are the limit. Put texts and data into files of their own.", len(f.Text)>>10, MaxBytes>>10)}}
+			Message: fmt.Sprintf("The file is larger than %d KiB. Put texts and data into files of their own.", MaxBytes>>10)}}
 	}
 	if !utf8.ValidString(f.Text) {
 		at := 0

@@ -29,9 +29,11 @@ type scanner struct {
 	dashes int
 	// plain is where the unquoted text began between braces; parens is the
 	// number of round brackets open in it; -1: none is open.
-	plain    int
-	inPlain  bool
-	parens   int
+	plain   int
+	inPlain bool
+	parens  int
+	// keys counts those outside all brackets.
+	keys     int
 	stopped  bool
 	problems problem.Problems
 }
@@ -134,6 +136,10 @@ func (s *scanner) block(c byte) {
 	case s.fresh && (c == '|' || c == '>') && s.literalHeader():
 		s.skipLiteral()
 	case c == ':' && (isSpace(next) || next == 0):
+		if s.keys++; s.keys > MaxKeys {
+			s.trap("E102", s.pos, 1, fmt.Sprintf("More than %d keys stand outside of brackets in this file. Put data into files of their own, and make loops of their own of some steps.", MaxKeys))
+			s.stopped = true
+		}
 		s.pos++
 		s.fresh = true
 	case s.fresh && (c == '&' || c == '!' || c == '*'):
