@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,30 +51,50 @@ func withBacklog(ctx context.Context, dir string, o options) (f backlog, err err
 		return f, err
 	}
 	f.Waiting = o.backlog
-	if f.EmptyStartup, f.EmptyP50, err = beside(ctx, empty, o.lone); err != nil {
+	without, took, err := started(ctx, empty)
+	if err != nil {
 		return f, err
 	}
-	f.Startup, f.P50, err = beside(ctx, full, o.lone)
+	defer func() { err = errors.Join(err, without.engine.Close()) }()
+	f.EmptyStartup = took
+	with, took, err := started(ctx, full)
+	if err != nil {
+		return f, err
+	}
+	defer func() { err = errors.Join(err, with.engine.Close()) }()
+	f.Startup = took
+	f.EmptyP50, f.P50, err = inTurn(ctx, without, with, o.lone)
 	return f, err
 }
 
-// beside opens an engine and measures lone runs beside what is in its file.
-func beside(ctx context.Context, dir string, runs int) (startup, p50 float64, err error) {
+// started opens an engine and does one run; answers how long that took.
+func started(ctx context.Context, dir string) (*bench, float64, error) {
 	began := time.Now()
 	b, err := open(ctx, dir)
 	if err != nil {
-		return 0, 0, err
+		return nil, 0, err
 	}
-	defer func() { err = errors.Join(err, b.engine.Close()) }()
-	if _, err = b.alone(ctx, w1, 1); err != nil {
-		return 0, 0, err
+	_, err = b.alone(ctx, w1, 1)
+	return b, ms(time.Since(began)), err
+}
+
+// inTurn measures lone runs of two engines in turn, so that whatever else the
+// machine does slows both.
+func inTurn(ctx context.Context, a, b *bench, runs int) (p50a, p50b float64, err error) {
+	var took [2][]time.Duration
+	for range runs {
+		for i, engine := range []*bench{a, b} {
+			one, err := engine.alone(ctx, w1, 1)
+			if err != nil {
+				return 0, 0, err
+			}
+			took[i] = append(took[i], one...)
+		}
 	}
-	startup = ms(time.Since(began))
-	if _, err = b.alone(ctx, w1, 20); err != nil { // warm
-		return 0, 0, err
+	for i := range took {
+		slices.Sort(took[i])
 	}
-	took, err := b.alone(ctx, w1, runs)
-	return startup, percentile(took, 50), err
+	return percentile(took[0], 50), percentile(took[1], 50), nil
 }
 
 // populate lets one run come to its wait and puts as many like it into the file.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/outerloop-dev/outerloop"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator/protocol"
@@ -154,13 +155,18 @@ func (q *delivered) writeFact(ctx context.Context, step *record.Step, name strin
 	if reader == nil {
 		reader = step
 	}
-	if read, known := reader.Facts[name]; known && read != fact.Stored {
+	if read, known := reader.Facts[name]; known && read != fact.Stored && (read != 0 || !fact.Gone(q.c.now())) {
 		return store.Op{}, &fault{class: outerloop.ClassConflict, cause: fmt.Sprintf("fact %s has changed since it was read (version %d, now %d)", name, read, fact.Stored)}
 	}
 	if fact.Value, err = q.c.keep(ctx, value); err != nil {
 		return store.Op{}, err
 	}
-	fact.At, fact.Run, fact.Step, fact.ApprovedBy = q.c.now(), q.run.ID, q.Step, approvedBy(step)
+	fact.At, fact.Run, fact.Step, fact.ApprovedBy, fact.Until = q.c.now(), q.run.ID, q.Step, approvedBy(step), time.Time{}
+	if p := q.def.Project; p != nil {
+		if declared, ok := p.Fact(name); ok && declared.Keep > 0 {
+			fact.Until = fact.At.Add(declared.Keep)
+		}
+	}
 	return fact.Put(), nil
 }
 

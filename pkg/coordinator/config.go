@@ -113,8 +113,9 @@ type Config struct {
 	// ResourcePoll is how soon a step asks again for a resource that another step
 	// holds, at the latest; 0: 5 s. On a queue each asking is a receive.
 	ResourcePoll time.Duration
-	// Keep is how long closed runs are kept, KeepOf another time for loops by
-	// name; 0: DefaultKeep, 90 days.
+	// Keep is how long closed runs are kept where neither loop nor project says
+	// (`keep`), 0: DefaultKeep, 90 days; KeepOf is what holds for loops by name,
+	// whatever they say.
 	Keep   time.Duration
 	KeepOf map[string]time.Duration
 	// Attempts is how often a write is decided again after it lost a race; 0: 8.

@@ -107,7 +107,7 @@ func (q *delivered) readThese(ctx context.Context, p *prepared, needed func(name
 			if needed(read.Name) {
 				return &fault{class: outerloop.ClassMissingInput, cause: lack}
 			}
-			if fact == nil {
+			if fact.Gone(q.c.now()) {
 				p.versions[names[i]] = 0
 			}
 			continue
@@ -128,6 +128,9 @@ func (q *delivered) readThese(ctx context.Context, p *prepared, needed func(name
 func (q *delivered) lacks(name string, fact *record.Fact, fresh time.Duration) string {
 	if fact == nil {
 		return fmt.Sprintf("fact %s is not there", name)
+	}
+	if fact.Gone(q.c.now()) {
+		return fmt.Sprintf("fact %s was kept until %s", name, fact.Until.Format(time.RFC3339))
 	}
 	if age := q.c.now().Sub(fact.At); fresh > 0 && age > fresh {
 		return fmt.Sprintf("fact %s is %s old, at most %s is allowed", name, age.Round(time.Second), fresh)

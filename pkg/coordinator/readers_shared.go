@@ -209,7 +209,7 @@ type FactView struct {
 // Fact reads a fact.
 func (c *Coordinator) Fact(ctx context.Context, name string) (FactView, error) {
 	fact, err := one(ctx, c, record.FactKey(name), record.DecodeFact)
-	if err != nil || fact == nil {
+	if err != nil || fact.Gone(c.now()) {
 		return FactView{ID: name, Value: json.RawMessage("null")}, err
 	}
 	value, err := c.raw(ctx, fact.Value)

@@ -19,8 +19,8 @@ const removedInARound = 1000
 
 // Retention says what may go.
 type Retention struct {
-	// Before is the time before which a run must have ended; zero: DefaultKeep
-	// (Config.Keep, Config.KeepOf) before now, loop by loop.
+	// Before is the time before which a run must have ended; zero: as long ago as
+	// each loop's runs are kept (its `keep`, Config.Keep, Config.KeepOf, DefaultKeep).
 	Before time.Time
 	// Loop names the only loop whose runs may go; empty: every loop's.
 	Loop string
@@ -52,7 +52,7 @@ func (c *Coordinator) Retain(ctx context.Context, r Retention) (Removed, error) 
 		}
 		before := r.Before
 		if before.IsZero() {
-			before = c.now().Add(-c.keepOf(name))
+			before = c.now().Add(-c.keepOf(ctx, name))
 		}
 		return c.retainLoop(ctx, name, before, &retaining{Retention: r, Removed: &out})
 	})
@@ -62,9 +62,15 @@ func (c *Coordinator) Retain(ctx context.Context, r Retention) (Removed, error) 
 	return out, err
 }
 
-func (c *Coordinator) keepOf(loop string) time.Duration {
-	if keep := c.cfg.KeepOf[loop]; keep > 0 {
+// keepOf is how long a loop's closed runs are kept: as the configuration says for
+// it, as its newest version or the project says, as the configuration says for all.
+func (c *Coordinator) keepOf(ctx context.Context, name string) time.Duration {
+	if keep := c.cfg.KeepOf[name]; keep > 0 {
 		return keep
+	}
+	def, _, err := c.latest(ctx, name)
+	if err == nil && def.Keep > 0 {
+		return def.Keep
 	}
 	if c.cfg.Keep > 0 {
 		return c.cfg.Keep

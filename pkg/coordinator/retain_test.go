@@ -128,3 +128,58 @@ func TestRetentionPerLoop(t *testing.T) {
 		t.Errorf("left are %v", parts)
 	}
 }
+
+// A loop's `keep` decides, else the project's, else 90 days.
+func TestKeepInTheLanguage(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		loop, project string
+		days          int
+	}{
+		"the loop's":    {"keep: 3d\n", "keep: 30d\n", 3},
+		"the project's": {"", "keep: 30d\n", 30},
+		"the usual":     {"", "", 90},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			loop := strings.Replace(eachLoop, "\nsteps:", "\n"+c.loop+"steps:", 1)
+			w := newWorld(t, files(loop, map[string]string{"outerloop.yaml": projectFile + c.project}))
+			usual(w)
+			run := start(t, w, `{"key":"a","n":1}`)
+			w.run(time.Hour, 1000)
+			want(t, w, run, outerloop.StatusCompleted)
+			w.now = w.now.Add(time.Duration(c.days)*24*time.Hour - 2*time.Hour)
+			retain(t, w, coordinator.Retention{}, 0)
+			w.now = w.now.Add(3 * time.Hour)
+			retain(t, w, coordinator.Retention{}, 1)
+		})
+	}
+}
+
+// A fact is there as long as the project keeps it, and then it is as if it had
+// never been (R25): what reads it lacks it, what writes it writes it anew.
+func TestFactIsKeptAsDeclared(t *testing.T) {
+	t.Parallel()
+	project := strings.Replace(projectFile, "additionalProperties: false}}", "additionalProperties: false}, keep: 2d}", 1)
+	w := newWorld(t, files(loopHead+`
+steps:
+  board: {worker: board, input: {n: 1}, writes: {board/state: "${output}"}}
+`, map[string]string{"outerloop.yaml": project}))
+	usual(w)
+	start(t, w, `{"key":"a"}`)
+	w.run(time.Hour, 1000)
+	item, err := w.store.Get(w.ctx, record.FactKey("board/state"))
+	if err != nil || item[0] == nil {
+		t.Fatal(item, err)
+	}
+	fact, err := record.DecodeFact(item[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fact.Until.Sub(fact.At); got != 2*24*time.Hour || item[0].Expires != fact.Until.Unix()+1 {
+		t.Errorf("kept for %s, expires %d", got, item[0].Expires)
+	}
+	if fact.Gone(fact.Until.Add(-time.Second)) || !fact.Gone(fact.Until) {
+		t.Error("it is not there until its time is over, or after")
+	}
+}

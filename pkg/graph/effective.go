@@ -18,6 +18,9 @@ func Effective(d *loop.Definition) string {
 	p.line(0, "zone: %s", d.Zone)
 	p.line(0, "overlap: %s", d.Loop.Overlap)
 	p.line(0, "alert: {to: %s, stalled: %s, retries: %d, cost: %sx}", d.Loop.Alert.To, schedule.FormatDuration(d.Loop.Alert.Stalled), d.Loop.Alert.Retries, number(d.Loop.Alert.Cost))
+	if d.Keep > 0 {
+		p.line(0, "keep: %s", schedule.FormatDuration(d.Keep))
+	}
 	p.line(0, "steps:")
 	for _, n := range d.Nodes {
 		p.node(n)

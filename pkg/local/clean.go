@@ -88,9 +88,20 @@ func (e *Engine) Clean(ctx context.Context, req CleanRequest) (out Cleaned, err 
 	return out, errors.Join(err, sizeErr)
 }
 
+// keep is how long executions and their histories are kept: as the project says
+// for runs. A loop's own `keep` holds for its runs only.
 func (e *Engine) keep() time.Duration {
 	if e.cfg.Limits.Keep > 0 {
 		return e.cfg.Limits.Keep
+	}
+	var longest time.Duration
+	for _, l := range e.cfg.Loops {
+		if p := l.Definition.Project; p != nil {
+			longest = max(longest, p.Keep)
+		}
+	}
+	if longest > 0 {
+		return longest
 	}
 	return coordinator.DefaultKeep
 }

@@ -25,6 +25,8 @@ type Definition struct {
 	// Workers are all workers the loop can reach, agents' tools included, by name.
 	Workers map[string]*Worker
 	Zone    *time.Location
+	// Keep is how long closed runs are kept, as the loop or the project says; 0: nobody does.
+	Keep time.Duration
 	// Project is the whole project file the loop was checked with.
 	Project *registry.Project
 

@@ -64,6 +64,7 @@ func newForms() *forms {
 		source.Key("output", source.Any(), func(l *Loop) *source.Value { return &l.Output }).Says("what the run returns"),
 		source.Key("accept", source.List[Acceptance](acceptForm()), func(l *Loop) *[]Acceptance { return &l.Accept }).Says("what must hold for the run to be completed"),
 		source.Key("alert", source.Codec[Alert](alertForm()), func(l *Loop) *Alert { return &l.Alert }).Says("when the owner is told"),
+		source.Key("keep", source.Kept(), func(l *Loop) *time.Duration { return &l.Keep }).Says("how long closed runs are kept; the project's if not given, else 90d"),
 		source.Key("baseline", source.Pointer(source.Codec[Baseline](baselineForm())), func(l *Loop) **Baseline { return &l.Baseline }).Says("the same work by hand"),
 		source.Key("score", source.Pointer(source.Codec[Score](scoreForm())), func(l *Loop) **Score { return &l.Score }).Says("five factors from 0 to 2"),
 	).Then(finishLoop)

@@ -20,6 +20,9 @@ func (c *checker) head() {
 	}
 	c.zoneOf()
 	c.def.Zone = c.zone
+	if c.def.Keep = l.Keep; c.def.Keep == 0 {
+		c.def.Keep = c.around.Project.Keep
+	}
 	input, ps := c.around.Files.Schema(l.Input)
 	c.add(ps)
 	if input != nil {

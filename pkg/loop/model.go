@@ -34,7 +34,9 @@ type Loop struct {
 	Alert    Alert
 	Baseline *Baseline
 	Score    *Score
-	Source   *source.Node
+	// Keep is how long its closed runs are kept; 0: as the project says.
+	Keep   time.Duration
+	Source *source.Node
 }
 
 // Overlap is what a start does while another run of the loop is open (R63).

@@ -69,6 +69,7 @@ var table = []Code{
 	{"E235", "very short interval", "Short intervals cost the most and are needed the least. Under five minutes the reason stands beside it.", "schedule: rate(1 minute)", "schedule: rate(1 minute)\nbecause: The line stops within three minutes."},
 	{"E236", "overlap drops customers", "`overlap: skip` throws away a start while a run is open. For a schedule that is right; what a webhook, an event or a monitor brings would be lost.", "overlap: skip", "overlap: queue"},
 	{"E237", "overlap and catch-up contradict", "Making up for several missed fires starts several runs at once, of which `overlap: skip` drops all but one.", "catch_up: 5\noverlap: skip", "catch_up: last\noverlap: skip"},
+	{"E238", "kept too short", "What has ended is kept for a day at least: a redrive, a rollback and the questions of the next morning need it.", "keep: 2h", "keep: 7d"},
 	{"E239", "budgets do not fit", "A share is not more than the whole, and all budgets are in one currency.", "", ""},
 	{"E243", "heartbeat too slow", "The heartbeat is shorter than the time limit of an attempt, or it says nothing.", "", ""},
 	{"E244", "authority too low", "A worker that may only recommend or prepare does no actions.", "", ""},

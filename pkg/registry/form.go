@@ -40,6 +40,7 @@ func Form() *source.Form[Project] {
 		source.Key("project", hyphened, func(p *Project) *string { return &p.Name }).Needed().Says("the project's name"),
 		source.Key("zone", source.Line(), func(p *Project) *string { return &p.Zone }).Needed().Says("the IANA time zone of loops that name none"),
 		source.Key("budget", source.Codec[monthly](monthlyForm()), func(p *Project) *monthly { return &p.monthly }).Says("for all loops together"),
+		source.Key("keep", source.Kept(), func(p *Project) *time.Duration { return &p.Keep }).Says("how long closed runs are kept of loops that do not say; 90d if not given"),
 		source.Key("people", source.Entries(source.Hyphened, source.Codec[Person](personForm()), func(x *Person, k *source.Node) { x.Name = k.Text }), func(p *Project) *[]Person { return &p.People }).Says("who decides and is told"),
 		source.Key("groups", source.Entries(source.Hyphened, source.Codec[Group](groupForm()), func(x *Group, k *source.Node) { x.Name = k.Text }), func(p *Project) *[]Group { return &p.Groups }).Says("owners and approvers"),
 		source.Key("connections", source.Entries(source.Hyphened, source.Codec[Connection](connectionForm()), func(x *Connection, k *source.Node) { x.Name = k.Text }), func(p *Project) *[]Connection { return &p.Connections }).Says("what workers use outside"),

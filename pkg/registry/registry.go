@@ -17,6 +17,8 @@ type Project struct {
 	Name string
 	// Zone is the IANA zone of loops that name none.
 	Zone string
+	// Keep is how long closed runs are kept of loops that do not say; 0: 90 days.
+	Keep time.Duration
 	// PerMonth bounds all loops' costs in a month; the zero value: no bound.
 	PerMonth    quantity.Money
 	People      []Person

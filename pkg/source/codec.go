@@ -170,6 +170,22 @@ func Duration() Codec[time.Duration] {
 	})
 }
 
+// leastKept is how long what has ended is kept at least.
+const leastKept = 24 * time.Hour
+
+// Kept is a Duration of a day at least: how long something is kept that has ended.
+func Kept() Codec[time.Duration] {
+	duration := Duration()
+	return Custom(map[string]any{"type": "string", "pattern": `^[0-9]+[smhdwy]$`}, func(r *Reader, n *Node) (time.Duration, bool) {
+		d, ok := duration.Read(r, n)
+		if ok && d < leastKept {
+			r.Fault(n, "E238", "%s is too short: keep what has ended for at least 1d.", n.Text)
+			return d, false
+		}
+		return d, ok
+	})
+}
+
 // Money is "0.50 USD".
 func Money() Codec[quantity.Money] {
 	return parsed(`^[0-9]+(\.[0-9]{1,6})? [A-Z]{3}$`, quantity.ParseMoney)

@@ -162,8 +162,16 @@ type Fact struct {
 	Step  string    `json:"step"`
 	// ApprovedBy is who approved the step that wrote it; empty: nobody had to.
 	ApprovedBy string `json:"approved_by,omitempty"`
+	// Until is when it is no longer kept; zero: it is kept for ever.
+	Until time.Time `json:"until,omitzero"`
 
 	Stored int64 `json:"-"`
+}
+
+// Gone tells whether a fact is not there (any more): one whose time is over may
+// stand in the store for a while.
+func (f *Fact) Gone(now time.Time) bool {
+	return f == nil || !f.Until.IsZero() && !now.Before(f.Until)
 }
 
 // FactKey addresses a fact. Its version is the item's.
@@ -180,7 +188,11 @@ func DecodeFact(item *store.Item) (*Fact, error) {
 
 // Put writes the fact at the version it was read at, or creates it.
 func (f *Fact) Put() store.Op {
-	return put(store.Item{Key: FactKey(f.Name), Version: f.Stored, Body: encode(f)})
+	item := store.Item{Key: FactKey(f.Name), Version: f.Stored, Body: encode(f)}
+	if !f.Until.IsZero() {
+		item.Expires = f.Until.Unix() + 1
+	}
+	return put(item)
 }
 
 // Late is a result that came when nobody waited for it any more.
