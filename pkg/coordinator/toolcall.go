@@ -52,9 +52,7 @@ func callNode(def *loop.Definition, path string) (*loop.Node, bool) {
 		asks.Declared, asks.When, asks.Ask, asks.Never = false, nil, nil, nil
 		n.Approval = &asks
 	}
-	if len(tool.Charter.Actions) == 1 {
-		n.Action = tool.Actions[tool.Charter.Actions[0].Name]
-	}
+	n.Action = tool.ToolAction()
 	return n, true
 }
 

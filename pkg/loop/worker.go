@@ -182,10 +182,36 @@ func CheckCalls(workers map[string]*Worker) problem.Problems {
 	return ps
 }
 
+// ToolAction is the action that a call of the worker as a tool does: its only
+// one, apart from those that undo; nil: it does none.
+func (w *Worker) ToolAction() *ActionRule {
+	if names := w.ownActions(); len(names) == 1 {
+		return w.Actions[names[0]]
+	}
+	return nil
+}
+
+// ownActions are the names of the actions that are not the undo of one before them.
+func (w *Worker) ownActions() []string {
+	var names []string
+	for i, action := range w.Charter.Actions {
+		undoes := slices.ContainsFunc(w.Charter.Actions[:i], func(a charter.Action) bool { return a.Undo == action.Name })
+		if !undoes {
+			names = append(names, action.Name)
+		}
+	}
+	return names
+}
+
 // toolKeys demands keys in the charter of a worker that is used as a tool: no
 // step gives any, and without one the action would happen once a run.
 func toolKeys(tool *Worker, at *source.Node) problem.Problems {
 	var ps problem.Problems
+	if names := tool.ownActions(); len(names) > 1 {
+		p := at.Problem("E219", fmt.Sprintf("%s is called as a tool, and a call does not say which of its actions it means: %s. Make workers of their own of them.", tool.Charter.Worker, strings.Join(names, ", ")))
+		p.See = tool.Charter.Source.Find("actions").Where()
+		ps = append(ps, p)
+	}
 	for _, action := range tool.Charter.Actions {
 		if !action.Key.Set() {
 			p := at.Problem("E218", fmt.Sprintf("%s is called as a tool, so no step gives a key to its action %s. Add `key` to the action in its charter.", tool.Charter.Worker, action.Name))
