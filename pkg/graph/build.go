@@ -206,7 +206,8 @@ func (b *builder) notes(p *loop.Plan) {
 		for i, level := range p.Sequence {
 			levels[i] = strings.Join(names(level), " and ")
 		}
-		b.graph.Notes = append(b.graph.Notes, "These steps run level by level, and wait for the whole level before: "+strings.Join(levels, "; then ")+".")
+		note := "These steps run level by level, and wait for the whole level before: " + strings.Join(levels, "; then ") + "."
+		b.graph.Notes = append(b.graph.Notes, note+extraWaits(p))
 	}
 	for _, part := range slices.Concat(p.Sequence, p.Parallel) {
 		b.notes(part)
