@@ -136,6 +136,9 @@ func (q *call) checkEdited(ctx context.Context, ap *record.Approval, value any) 
 		return err
 	}
 	if ap.Action {
+		if err := q.keepsWhom(ctx, ap, value); err != nil {
+			return err
+		}
 		q.work = value
 		_, err := q.checkLimits(ctx, nil, true)
 		return err
