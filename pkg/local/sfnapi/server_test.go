@@ -211,19 +211,24 @@ func TestTestState(t *testing.T) {
 		state, output, next string
 		mock                *types.MockInput
 		status              types.TestExecutionStatus
+		variables           string
 	}{
-		{task, `{"a":1,"r":{"x":2}}`, "n", &types.MockInput{Result: aws.String(`{"x":2}`)}, types.TestExecutionStatusSucceeded},
-		{task, `{"a":1,"e":{"Error":"Bad","Cause":"c"}}`, "oops", fails("Bad"), types.TestExecutionStatusCaughtError},
-		{task, ``, "", fails("Again"), types.TestExecutionStatusRetriable},
-		{task, ``, "", fails("Other"), types.TestExecutionStatusFailed},
-		{`{"Type":"Choice","Choices":[{"Variable":"$.a","NumericEquals":1,"Next":"one"}],"Default":"d"}`, `{"a":1}`, "one", nil, types.TestExecutionStatusSucceeded},
-		{`{"Type":"Wait","Seconds":9,"Next":"n"}`, `{"a":1}`, "n", nil, types.TestExecutionStatusSucceeded},
-		{`{"Type":"Pass","Result":5,"End":true}`, `5`, "", nil, types.TestExecutionStatusSucceeded},
+		{task, `{"a":1,"r":{"x":2}}`, "n", &types.MockInput{Result: aws.String(`{"x":2}`)}, types.TestExecutionStatusSucceeded, ""},
+		{task, `{"a":1,"e":{"Error":"Bad","Cause":"c"}}`, "oops", fails("Bad"), types.TestExecutionStatusCaughtError, `{}`},
+		{task, ``, "", fails("Again"), types.TestExecutionStatusRetriable, ""},
+		{task, ``, "", fails("Other"), types.TestExecutionStatusFailed, ""},
+		{`{"Type":"Choice","Choices":[{"Variable":"$.a","NumericEquals":1,"Next":"one"}],"Default":"d"}`, `{"a":1}`, "one", nil, types.TestExecutionStatusSucceeded, ""},
+		{`{"Type":"Choice","Choices":[{"Variable":"$n","NumericEquals":2,"Next":"two"}],"Default":"d"}`, `{"a":1}`, "two", nil, types.TestExecutionStatusSucceeded, `{"n":2}`},
+		{`{"Type":"Pass","Parameters":{"v.$":"$v.x"},"End":true}`, `{"v":[1]}`, "", nil, types.TestExecutionStatusSucceeded, `{"v":{"x":[1]}}`},
+		{`{"Type":"Wait","Seconds":9,"Next":"n"}`, `{"a":1}`, "n", nil, types.TestExecutionStatusSucceeded, ""},
+		{`{"Type":"Pass","Result":5,"End":true}`, `5`, "", nil, types.TestExecutionStatusSucceeded, ""},
 	}
 	for _, c := range cases {
-		got, err := client.TestState(t.Context(), &sfn.TestStateInput{
-			Definition: &c.state, Input: aws.String(`{"a":1}`), Mock: c.mock,
-		})
+		req := &sfn.TestStateInput{Definition: &c.state, Input: aws.String(`{"a":1}`), Mock: c.mock}
+		if c.variables != "" {
+			req.Variables = &c.variables
+		}
+		got, err := client.TestState(t.Context(), req)
 		if err != nil {
 			t.Errorf("%s: %v", c.state, err)
 			continue

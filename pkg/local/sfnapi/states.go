@@ -40,7 +40,9 @@ type testRequest struct {
 	Definition string `json:"definition"`
 	Input      string `json:"input"`
 	StateName  string `json:"stateName"`
-	Mock       *struct {
+	// Variables are those that the state finds, a JSON object.
+	Variables string `json:"variables"`
+	Mock      *struct {
 		Result      *string `json:"result"`
 		ErrorOutput *struct {
 			Error *string `json:"error"`
@@ -49,8 +51,12 @@ type testRequest struct {
 	} `json:"mock"`
 }
 
-// tested is the name of a tested state that has none.
-const tested = "TestedState"
+// tested is the name of a tested state that has none; assigning is the state
+// before it, which assigns its variables.
+const (
+	tested    = "TestedState"
+	assigning = "TestedState's variables"
+)
 
 // testState runs one state with a mocked answer.
 func (s *Server) testState(_ context.Context, req testRequest) (any, error) {
@@ -130,7 +136,7 @@ func judge(x *asl.Execution, step asl.Step, req testRequest, name string, answer
 // entered is the first state that was entered after the tested one.
 func entered(history []asl.HistoryEvent, tested string) (name string, input json.RawMessage) {
 	for _, event := range history {
-		if strings.HasSuffix(string(event.Type), "StateEntered") && event.Details.Name != tested {
+		if strings.HasSuffix(string(event.Type), "StateEntered") && event.Details.Name != tested && event.Details.Name != assigning {
 			return event.Details.Name, event.Details.Input
 		}
 	}
@@ -156,12 +162,33 @@ func around(req testRequest) (machine *asl.Machine, name string, err error) {
 			states[next] = map[string]any{"Type": "Pass", "End": true}
 		}
 	}
-	text, err := json.Marshal(map[string]any{"StartAt": name, "States": states})
+	start, err := assign(req.Variables, name, states)
+	if err != nil {
+		return nil, "", err
+	}
+	text, err := json.Marshal(map[string]any{"StartAt": start, "States": states})
 	if err != nil {
 		return nil, "", fmt.Errorf("encoding the tested state: %w", err)
 	}
 	machine, err = asl.Load(text)
 	return machine, name, err
+}
+
+// assign puts a state before the tested one that assigns its variables, where
+// there are any, and answers the first state's name.
+func assign(variables, name string, states map[string]any) (start string, err error) {
+	if variables == "" {
+		return name, nil
+	}
+	var values map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(variables), &values); err != nil {
+		return "", faultf("ValidationException", "the variables are no JSON object: %v", err)
+	}
+	if len(values) == 0 {
+		return name, nil
+	}
+	states[assigning] = map[string]any{"Type": "Pass", "Assign": values, "Next": name}
+	return assigning, nil
 }
 
 // pick takes one state of a whole machine.
