@@ -62,8 +62,8 @@ func ReadFile(fsys fs.FS, path string, most int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	return io.ReadAll(io.LimitReader(file, most+1))
+	raw, err := io.ReadAll(io.LimitReader(file, most+1))
+	return raw, errors.Join(err, file.Close())
 }
 
 func limits(f *File) problem.Problems {

@@ -80,8 +80,21 @@ const (
 )
 
 // Arrange places everything. The root's children are the outermost boxes;
-// arrows that name unknown boxes are not drawn.
-func Arrange(root *Box, arrows []Arrow) *Picture {
+// arrows that name unknown boxes are not drawn. A picture that would be wide has
+// what no arrow connects in rows.
+func Arrange(root *Box, arrows []Arrow) *Picture { return within(root, arrows, wide) }
+
+func within(root *Box, arrows []Arrow, width float64) *Picture {
+	p := arrange(root, arrows)
+	if p.Width > width {
+		if rows := packed(root, arrows, width); rows != nil {
+			return rows
+		}
+	}
+	return p
+}
+
+func arrange(root *Box, arrows []Arrow) *Picture {
 	a := newArrangement(root, arrows)
 	a.orient()
 	a.place(a.root)

@@ -53,7 +53,7 @@ func TestNothingOverlaps(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		d := drawings(t)
-		p := Arrange(d.root, d.arrows)
+		p := within(d.root, d.arrows, rapid.SampledFrom([]float64{wide, 300}).Draw(t, "width"))
 		related := map[[2]string]bool{}
 		for outer, inner := range d.frames {
 			for _, id := range inner {
@@ -119,6 +119,21 @@ func onBorder(r Rect, p Point) bool {
 }
 
 // A chain stands in one straight line, its arrows without a bend.
+// What no arrow connects stands in rows where it would be too wide otherwise.
+func TestPartsStandInRows(t *testing.T) {
+	t.Parallel()
+	root := &Box{}
+	var arrows []Arrow
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		root.Inside = append(root.Inside, &Box{ID: name + "1", Width: 400, Height: 40}, &Box{ID: name + "2", Width: 400, Height: 40})
+		arrows = append(arrows, Arrow{From: name + "1", To: name + "2"})
+	}
+	p := Arrange(root, arrows)
+	if p.Width > wide || p.Boxes["a1"].Y != p.Boxes["b1"].Y || p.Boxes["e1"].Y <= p.Boxes["a2"].Y {
+		t.Errorf("%v wide: %+v", p.Width, p.Boxes)
+	}
+}
+
 func TestChainIsStraight(t *testing.T) {
 	t.Parallel()
 	root := &Box{}
