@@ -64,6 +64,7 @@ func options(app awscdk.App) (stack.Props, error) {
 		Loops: strings.FieldsFunc(c.text("loops", ""), func(r rune) bool { return r == ',' || r == ' ' }),
 		Table: c.text("table", ""), Bucket: c.text("bucket", ""), Secrets: c.text("secrets", ""),
 		Architecture: bundle.Arch(c.text("architecture", string(bundle.ARM64))), NoTracing: c.text("tracing", "on") == "off",
+		Deletable: c.text("deletable", "no") == "yes",
 	}
 	for key, to := range map[string]*int{"accountConcurrency": &p.AccountConcurrency, "workerConcurrency": &p.WorkerConcurrency, "logDays": &p.LogDays} {
 		if *to, err = c.number(key); err != nil {

@@ -32,7 +32,7 @@ type Builder struct {
 	// Root is a directory in the Go module that holds the functions, or requires them.
 	Root string
 	// Out is where binaries and zips go: Out/ARCH/PACKAGE/bootstrap and
-	// Out/ARCH/PACKAGE.zip, PACKAGE with slashes as hyphens.
+	// Out/ARCH/PACKAGE.zip, PACKAGE from behind "functions/" with slashes as hyphens.
 	Out  string
 	Arch Arch
 	// Log gets a line for each zip that changed; nil: nothing.
@@ -120,7 +120,11 @@ func (b Builder) tool(ctx context.Context, args ...string) (string, error) {
 	return out.String(), nil
 }
 
-// slug makes a file name of a package.
+// slug makes a file name of a package: what stands behind "functions/", if
+// anything does.
 func slug(name string) string {
+	if _, behind, found := strings.Cut(name, "functions/"); found {
+		name = behind
+	}
 	return strings.ReplaceAll(strings.TrimPrefix(name, "./"), "/", "-")
 }

@@ -2,6 +2,7 @@ package stack
 
 import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/jsii-runtime-go"
 	"github.com/cdklabs/cdk-nag-go/cdknag/v2"
 )
 
@@ -16,8 +17,8 @@ func App(app awscdk.App, p Props) (awscdk.Stack, error) {
 	name := p.Project.Registry.Name
 	made := awscdk.NewStack(app, str("Outerloop-"+name), &awscdk.StackProps{
 		Description: str("outerloop of " + name + ": loops, workers, shared state"),
-		// A deployment that is deleted by mistake stops all loops.
-		TerminationProtection: yes(),
+		// Deleting it stops all loops.
+		TerminationProtection: jsii.Bool(!p.Deletable),
 	})
 	deployment, err := New(made, "Loops", p)
 	if err != nil {

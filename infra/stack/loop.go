@@ -9,26 +9,34 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awss3assets"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsstepfunctions"
+	"github.com/aws/constructs-go/constructs/v10"
 
 	"github.com/outerloop-dev/outerloop/pkg/compile"
 	"github.com/outerloop-dev/outerloop/pkg/project"
 )
 
-// loop makes a loop's nested stack, in the order that is safe: the definition
-// is published, then the machine made or changed, then a version of it named as
-// what new runs pin, then the schedules.
-func (d *deployment) loop(m machine, workers map[string]deployed, files awscdk.NestedStack) error {
-	nested := awscdk.NewNestedStack(d.scope, str("Loop"+camel(m.Name)), &awscdk.NestedStackProps{Description: str("Loop " + m.Name + ": " + m.Loop.Objective)})
-	nested.Node().AddDependency(files)
-	bundle, err := d.asset(nested, "Bundle", m.Hash+".json", m.Bundle)
+// released is a loop's machine, and the version of it that new runs pin.
+type released struct {
+	machine
+	Stack  awscdk.NestedStack
+	Latest awscdk.CustomResource
+}
+
+// loop deploys a loop in the order that is safe: the definition is published,
+// then the machine made or changed, then a version of it named as what new runs
+// pin. The machine is a nested stack; what publish does stands beside it.
+func (d *deployment) loop(m machine, workers map[string]deployed) (released, error) {
+	bundle, err := d.asset(d.scope, "Bundle"+camel(m.Name), m.Hash+".json", m.Bundle)
 	if err != nil {
-		return fmt.Errorf("keeping the bundle of %s: %w", m.Name, err)
+		return released{}, fmt.Errorf("keeping the bundle of %s: %w", m.Name, err)
 	}
-	definition := d.published(nested, "Definition", "definition", map[string]any{
+	definition := d.published(d.scope, "Definition"+camel(m.Name), "definition", map[string]any{
 		"Loop": m.Name, "Hash": m.Hash, "Bundle": place(bundle),
 	})
 	definition.Node().AddDependency(d.listed)
 
+	nested := awscdk.NewNestedStack(d.scope, str("Loop"+camel(m.Name)), &awscdk.NestedStackProps{Description: str("Loop " + m.Name + ": " + m.Loop.Objective)})
+	nested.Node().AddDependency(definition)
 	made := awsstepfunctions.NewStateMachine(nested, str("Machine"), &awsstepfunctions.StateMachineProps{
 		StateMachineName: str(d.name(m.Name)), StateMachineType: awsstepfunctions.StateMachineType_STANDARD,
 		DefinitionBody:          awsstepfunctions.DefinitionBody_FromFile(str(filepath.Join(d.Root, project.LoopDir, m.Name+".asl.json")), nil),
@@ -36,20 +44,19 @@ func (d *deployment) loop(m machine, workers map[string]deployed, files awscdk.N
 		Role:                    d.machineRole(nested, m),
 		TracingEnabled:          tracingEnabled(!d.NoTracing),
 	})
-	made.Node().AddDependency(definition)
 	suppress(made, "AwsSolutions-SF1", "What a run did is in the table, and for 90 days in Step Functions; a log of all events would bill every state again.", "")
 	if d.NoTracing {
 		suppress(made, "AwsSolutions-SF2", "Tracing is switched off by an option.", "")
 	}
 	resource, ok := made.Node().DefaultChild().(awsstepfunctions.CfnStateMachine)
 	if !ok {
-		return fmt.Errorf("machine of %s has no resource", m.Name)
+		return released{}, fmt.Errorf("machine of %s has no resource", m.Name)
 	}
-	latest := d.published(nested, "Latest", "latest", map[string]any{
+	latest := d.published(d.scope, "Latest"+camel(m.Name), "latest", map[string]any{
 		"Loop": m.Name, "Hash": m.Hash, "StateMachine": made.StateMachineArn(), "Revision": resource.AttrStateMachineRevisionId(),
 	})
-	latest.Node().AddDependency(made)
-	return d.schedules(nested, m, latest)
+	latest.Node().AddDependency(nested)
+	return released{m, nested, latest}, nil
 }
 
 func tracingEnabled(on bool) *bool {
@@ -115,12 +122,12 @@ func (d *deployment) machineRole(nested awscdk.NestedStack, m machine) awsiam.IR
 func distributed(text []byte) bool { return bytes.Contains(text, []byte(`"Mode": "DISTRIBUTED"`)) }
 
 // asset keeps content as a file that is uploaded before the stack is deployed.
-func (d *deployment) asset(nested awscdk.NestedStack, id, name string, content []byte) (awss3assets.Asset, error) {
+func (d *deployment) asset(scope constructs.Construct, id, name string, content []byte) (awss3assets.Asset, error) {
 	file := filepath.Join(d.Work, name)
 	if err := write(file, content); err != nil {
 		return nil, err
 	}
-	return awss3assets.NewAsset(nested, str(id), &awss3assets.AssetProps{Path: str(file)}), nil
+	return awss3assets.NewAsset(scope, str(id), &awss3assets.AssetProps{Path: str(file)}), nil
 }
 
 // place is where an asset is, as publish reads it.

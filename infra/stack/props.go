@@ -44,6 +44,8 @@ type Props struct {
 	LogDays int
 	// NoTracing switches X-Ray off.
 	NoTracing bool
+	// Deletable lets the stack be deleted; App's alone. Table and bucket stay even then.
+	Deletable bool
 }
 
 // Errors of New and App, for errors.Is.

@@ -60,7 +60,8 @@ func (d *deployment) assets() string {
 	return "arn:" + *awscdk.Aws_PARTITION() + ":s3:::" + bucket
 }
 
-// published is one thing that publish does; what says which.
+// published is one thing that publish does; what says which. All stand in the
+// root stack: there is one place to see what a deployment published.
 func (d *deployment) published(scope constructs.Construct, id, what string, properties map[string]any) awscdk.CustomResource {
 	properties["Publish"] = what
 	return awscdk.NewCustomResource(scope, str(id), &awscdk.CustomResourceProps{
@@ -71,27 +72,26 @@ func (d *deployment) published(scope constructs.Construct, id, what string, prop
 
 // seeds publishes the folders that connections name, and the files that
 // schedules hand to runs, as far as the project has them.
-func (d *deployment) seeds() (awscdk.NestedStack, error) {
-	nested := awscdk.NewNestedStack(d.scope, str("Files"), &awscdk.NestedStackProps{Description: str("Files of connections and inputs")})
+func (d *deployment) seeds() error {
 	for _, c := range d.Project.Registry.Connections {
 		if c.URL == "" || strings.Contains(c.URL, "://") || !d.uses(c.Name) {
 			continue
 		}
 		files, err := tree(filepath.Join(d.Root, filepath.FromSlash(c.URL)))
 		if err != nil {
-			return nil, fmt.Errorf("reading connection %s: %w", c.Name, err)
+			return fmt.Errorf("reading connection %s: %w", c.Name, err)
 		}
-		if err := d.seed(nested, connections+c.Name+"/", files); err != nil {
-			return nil, err
+		if err := d.seed(connections+c.Name+"/", files); err != nil {
+			return err
 		}
 	}
 	files := map[string][]byte{}
 	for _, m := range d.Machines {
 		if err := d.inputs(m, files); err != nil {
-			return nil, fmt.Errorf("reading inputs of %s: %w", m.Name, err)
+			return fmt.Errorf("reading inputs of %s: %w", m.Name, err)
 		}
 	}
-	return nested, d.seed(nested, inputs, files)
+	return d.seed(inputs, files)
 }
 
 // uses tells whether a deployed worker uses a connection.
@@ -112,7 +112,7 @@ func (d *deployment) uses(connection string) bool {
 	return false
 }
 
-func (d *deployment) seed(nested awscdk.NestedStack, prefix string, files map[string][]byte) error {
+func (d *deployment) seed(prefix string, files map[string][]byte) error {
 	if len(files) == 0 {
 		return nil
 	}
@@ -120,12 +120,12 @@ func (d *deployment) seed(nested awscdk.NestedStack, prefix string, files map[st
 	if err != nil {
 		return err
 	}
-	id := camel(strings.TrimSuffix(prefix, "/"))
-	archive, err := d.asset(nested, id+"Archive", "files-"+id+".zip", zip)
+	id := "Files" + camel(strings.TrimSuffix(prefix, "/"))
+	archive, err := d.asset(d.scope, id+"Archive", id+".zip", zip)
 	if err != nil {
 		return err
 	}
-	d.published(nested, id, "files", map[string]any{"Prefix": prefix, "Archive": place(archive)})
+	d.published(d.scope, id, "files", map[string]any{"Prefix": prefix, "Archive": place(archive)})
 	return nil
 }
 

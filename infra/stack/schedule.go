@@ -41,31 +41,53 @@ func (d *deployment) rota(scope constructs.Construct) {
 	})
 }
 
-// schedules are a loop's own: its schedules and its monitors.
-func (d *deployment) schedules(nested awscdk.NestedStack, m machine, after constructs.IDependable) error {
-	var faults []error
-	for i, t := range m.Triggers {
-		s := schedule{
-			Name: m.Name + "-" + strconv.Itoa(i), To: *d.triggers.FunctionArn(), Late: lateFire, Times: refires, Says: t.Because,
-			Input: map[string]any{"trigger": map[string]any{"loop": m.Name, "index": i, "scheduled": scheduled}},
-		}
-		switch t.Kind {
-		case loop.TriggerSchedule:
-			s.Expression, s.Zone = t.Name, m.Zone.String()
-		case loop.TriggerMonitor:
-			s.Expression, s.Zone = every(t.Monitor.Every), "UTC"
-			if t.Monitor.Every%time.Minute != 0 {
-				faults = append(faults, fmt.Errorf("%w: loop %s: a monitor every %s: Scheduler knows whole minutes", ErrProps, m.Name, t.Monitor.Every))
+// schedules are those of all loops, and their monitors. They come last: none
+// fires before its loop can start.
+func (d *deployment) schedules(loops []released) error {
+	var (
+		nested awscdk.NestedStack
+		faults []error
+	)
+	for _, l := range loops {
+		for i, t := range l.Triggers {
+			s, ok, err := d.fire(l.machine, i, t)
+			if err != nil {
+				faults = append(faults, err)
 			}
-		default:
-			continue
+			if !ok {
+				continue
+			}
+			if nested == nil { // a nested stack without resources is an error
+				nested = awscdk.NewNestedStack(d.scope, str("Fires"), &awscdk.NestedStackProps{Description: str("Schedules and monitors of loops")})
+			}
+			d.schedule(nested, camel(s.Name), s)
+			nested.Node().AddDependency(l.Latest)
 		}
-		if s.Says == "" {
-			s.Says = "Starts " + m.Name
-		}
-		d.schedule(nested, "Schedule"+strconv.Itoa(i), s).Node().AddDependency(after)
 	}
 	return errors.Join(faults...)
+}
+
+// fire is the schedule of a trigger; false: the trigger has none.
+func (d *deployment) fire(m machine, index int, t loop.TriggerRule) (schedule, bool, error) {
+	s := schedule{
+		Name: m.Name + "-" + strconv.Itoa(index), To: *d.triggers.FunctionArn(), Late: lateFire, Times: refires, Says: t.Because,
+		Input: map[string]any{"trigger": map[string]any{"loop": m.Name, "index": index, "scheduled": scheduled}},
+	}
+	if s.Says == "" {
+		s.Says = "Starts " + m.Name
+	}
+	switch t.Kind {
+	case loop.TriggerSchedule:
+		s.Expression, s.Zone = t.Name, m.Zone.String()
+	case loop.TriggerMonitor:
+		s.Expression, s.Zone = every(t.Monitor.Every), "UTC"
+		if t.Monitor.Every%time.Minute != 0 {
+			return s, false, fmt.Errorf("%w: loop %s: a monitor every %s: Scheduler knows whole minutes", ErrProps, m.Name, t.Monitor.Every)
+		}
+	default:
+		return s, false, nil
+	}
+	return s, true, nil
 }
 
 // every writes whole minutes as a rate.

@@ -97,8 +97,7 @@ func (d *deployment) build() error {
 	d.coordinate(d.scope)
 	d.rota(d.scope)
 	d.listen(d.scope)
-	files, err := d.seeds()
-	if err != nil {
+	if err := d.seeds(); err != nil {
 		return err
 	}
 	workers := map[string]deployed{}
@@ -106,12 +105,16 @@ func (d *deployment) build() error {
 		workers[u.Name] = d.worker(u)
 		workers[u.Name].Stack.Node().AddDependency(d.listed)
 	}
-	var faults []error
+	var loops []released
 	for _, m := range d.Machines {
-		faults = append(faults, d.loop(m, workers, files))
+		made, err := d.loop(m, workers)
+		if err != nil {
+			return err
+		}
+		loops = append(loops, made)
 	}
 	d.observe(d.scope)
-	return errors.Join(faults...)
+	return d.schedules(loops)
 }
 
 // Topic gets alerts and alarms.
