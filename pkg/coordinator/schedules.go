@@ -133,7 +133,9 @@ func (c *Coordinator) CatchUp(ctx context.Context, files func(ctx context.Contex
 			}
 			req := FireRequest{Loop: name, Trigger: number, By: "watch: missed fire"}
 			if files != nil {
-				req.Files = func(ctx context.Context, input json.RawMessage) (json.RawMessage, error) { return files(ctx, name, input) }
+				req.Files = func(ctx context.Context, input json.RawMessage) (json.RawMessage, error) {
+					return files(ctx, name, input)
+				}
 			}
 			more, err := c.catchUp(ctx, def, req)
 			fired, failed = append(fired, more...), append(failed, err)
