@@ -44,6 +44,29 @@ $(LINT):
 lint: $(LINT) ## Formatting, vet, import direction, size of functions and files
 	$(LINT) run ./...
 
+# The CDK's command line and cfn-lint, each in a folder of its own: npm removes
+# what it did not install itself.
+CDK      := $(CURDIR)/$(BUILD)/cdk/node_modules/.bin/cdk
+CFN_LINT := $(CURDIR)/$(BUILD)/cfn-lint/bin/cfn-lint
+
+$(CDK): .ci/cdk.version
+	npm install --silent --no-audit --no-fund --no-save --no-package-lock --prefix $(BUILD)/cdk "aws-cdk@$$(cat $<)"
+	@touch $@
+
+$(CFN_LINT): .ci/cfn-lint.version
+	python3 -m venv $(BUILD)/cfn-lint
+	$(BUILD)/cfn-lint/bin/pip install --quiet --disable-pip-version-check "cfn-lint==$$(cat $<)"
+	@touch $@
+
+synth: $(CDK) ## Build the functions and write the AWS templates to infra/cdk.out (SYNTH='-c loops=…')
+	cd infra && JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=1 $(CDK) synth --quiet --no-notices $(SYNTH)
+
+infra-test: $(LINT) ## Test the AWS stack and its builder
+	cd infra && go vet ./... && JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=1 go test -timeout 20m ./... && $(CURDIR)/$(LINT) run ./...
+
+cfn-lint: $(CFN_LINT) ## Check the templates in infra/cdk.out (make synth writes them)
+	$(CFN_LINT) --template infra/cdk.out/*.template.json
+
 bench: ## Measure the engine and the store; writes build/bench.json
 	@mkdir -p $(BUILD)
 	go run ./internal/bench -all -each 10000 -backlog 100000 -o $(BUILD)/bench.json
@@ -67,4 +90,4 @@ verify: $(BIN) lint ## Everything that must hold before a change lands: lint, te
 clean: ## Remove what was built (not the runs in .outerloop)
 	rm -rf $(BUILD)
 
-.PHONY: help build run dev test lint bench bench-store crash generate verify clean
+.PHONY: help build run dev test lint synth infra-test cfn-lint bench bench-store crash generate verify clean

@@ -177,13 +177,3 @@ func said(out string) ([]string, error) {
 	sort.Strings(lines)
 	return lines, nil
 }
-
-func TestSize(t *testing.T) {
-	t.Parallel()
-	for name, tpl := range whole.Templates {
-		t.Logf("%-30s %3d resources %6d bytes", name, len(tpl.Resources), len(tpl.Raw))
-	}
-	for _, line := range whole.Said {
-		t.Error(line)
-	}
-}
