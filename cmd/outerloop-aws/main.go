@@ -1,7 +1,8 @@
-// Command outerloop-aws moves the shared state of a deployment on AWS: it writes
-// its table and bucket into the file that `outerloop import` reads, and reads
-// what `outerloop export` wrote. It is for administrators and apart from
-// outerloop, which never touches a table.
+// Command outerloop-aws is what an administrator of a deployment on AWS needs
+// beside outerloop, which knows Lambda only: it connects a project with a
+// deployed stack, so that `outerloop --target aws` finds it, and it moves the
+// shared state: into the file that `outerloop import` reads, and out of what
+// `outerloop export` wrote.
 package main
 
 import (
@@ -14,11 +15,17 @@ import (
 	"syscall"
 )
 
-const usage = `Moves the shared state of a deployment on AWS.
+const usage = `Connects a project with a deployment on AWS, and moves its shared state.
 
-  outerloop-aws export FILE --table TABLE --bucket BUCKET     out of the deployment
-  outerloop-aws import FILE --table TABLE --bucket BUCKET     into the deployment
-  outerloop-aws take-back --table TABLE --bucket BUCKET       the file was imported nowhere
+  outerloop-aws connect STACK                                 so that outerloop --target aws finds it
+  outerloop-aws export FILE [--table TABLE --bucket BUCKET]   out of the deployment
+  outerloop-aws import FILE [--table TABLE --bucket BUCKET]   into the deployment
+  outerloop-aws take-back [--table TABLE --bucket BUCKET]     the file was imported nowhere
+
+connect reads the stack's outputs (cloudformation:DescribeStacks) and writes the names,
+no secrets, into .outerloop/aws.json of the project. Several stacks may stand there; the
+one connected last is meant where --stack names none. Table and bucket are the connected
+stack's where they are not given.
 
 Stop what triggers runs before an export. Open runs go on at the other side; after an
 import the deployment's watch starts them within a minute. The caller needs
@@ -44,8 +51,10 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	var d deployment
 	flags := flag.NewFlagSet("outerloop-aws", flag.ContinueOnError)
 	flags.SetOutput(errOut)
-	flags.StringVar(&d.Table, "table", "", "the deployment's `TABLE` (required)")
-	flags.StringVar(&d.Bucket, "bucket", "", "the deployment's `BUCKET` (required)")
+	flags.StringVar(&d.Table, "table", "", "the deployment's `TABLE`")
+	flags.StringVar(&d.Bucket, "bucket", "", "the deployment's `BUCKET`")
+	flags.StringVar(&d.Stack, "stack", "", "the connected `STACK` whose table and bucket are meant (default: the one connected last)")
+	flags.StringVar(&d.File, "config", defaultFile(), "the `FILE` of connected stacks")
 	flags.StringVar(&d.Prefix, "prefix", "", "`PREFIX` of the names of objects in the bucket")
 	flags.StringVar(&d.Region, "region", "", "`REGION` (default: the environment's)")
 	flags.StringVar(&d.Endpoint, "endpoint", "", "`URL` of another DynamoDB and S3, such as an emulator")
@@ -59,16 +68,22 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	}
 	commands := map[string]struct {
 		words int
+		// state: it works on table and bucket.
+		state bool
 		do    func(context.Context, deployment, []string, io.Writer) error
 	}{
-		"export": {2, exportTo}, "import": {2, importFrom}, "take-back": {1, takeBack},
+		"connect": {2, false, connect}, "export": {2, true, exportTo}, "import": {2, true, importFrom}, "take-back": {1, true, takeBack},
 	}
 	known := false
 	if len(words) > 0 {
 		command, found := commands[words[0]]
 		known = found && len(words) == command.words
+		if command.state {
+			d = d.connected()
+			known = known && d.Table != "" && d.Bucket != ""
+		}
 	}
-	if !known || d.Table == "" || d.Bucket == "" {
+	if !known {
 		flags.Usage()
 		return exitUsage
 	}

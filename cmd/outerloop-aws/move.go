@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -18,14 +19,16 @@ import (
 	"github.com/outerloop-dev/outerloop/pkg/transfer"
 )
 
-// deployment names the two places of a deployment's state.
+// deployment names the two places of a deployment's state, and the file of
+// connected stacks.
 type deployment struct {
 	Table, Bucket, Prefix string
 	Region, Endpoint      string
+	Stack, File           string
 }
 
-// open makes the clients; nothing is asked of AWS yet.
-func (d deployment) open(ctx context.Context) (transfer.Source, error) {
+// config is the AWS configuration that is meant.
+func (d deployment) config(ctx context.Context) (aws.Config, error) {
 	var options []func(*config.LoadOptions) error
 	if d.Region != "" {
 		options = append(options, config.WithRegion(d.Region))
@@ -35,7 +38,19 @@ func (d deployment) open(ctx context.Context) (transfer.Source, error) {
 	}
 	cfg, err := config.LoadDefaultConfig(ctx, options...)
 	if err != nil {
-		return transfer.Source{}, fmt.Errorf("reading the AWS configuration: %w", err)
+		return cfg, fmt.Errorf("reading the AWS configuration: %w", err)
+	}
+	if cfg.Region == "" {
+		return cfg, errors.New("no AWS region is configured: set AWS_REGION or give --region")
+	}
+	return cfg, nil
+}
+
+// open makes the clients; nothing is asked of AWS yet.
+func (d deployment) open(ctx context.Context) (transfer.Source, error) {
+	cfg, err := d.config(ctx)
+	if err != nil {
+		return transfer.Source{}, err
 	}
 	client := dynamodb.NewFromConfig(cfg)
 	objects := s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = d.Endpoint != "" })

@@ -10,3 +10,5 @@
 // The name in a decision's "by" is what the caller says; the coordinator only
 // checks that it is one of the people who may decide.
 package console
+
+//go:generate go test ./openapi -run TestDocumentIsFresh -update

@@ -29,7 +29,7 @@ type huge struct {
 }
 
 func (h *huge) Show(context.Context, string) (coordinator.ShowView, error) {
-	return coordinator.ShowView{RunView: coordinator.RunView{ID: "r"}, Steps: h.steps}, nil
+	return coordinator.ShowView{RunView: coordinator.RunView{ID: "r", Spent: 0.5}, Steps: h.steps, Models: []coordinator.ModelView{{Worker: "w"}}}, nil
 }
 
 func (h *huge) Outputs(context.Context, string, string) ([]coordinator.OutputView, error) {
@@ -87,7 +87,7 @@ func TestWhatDoesNotFitComesInPages(t *testing.T) {
 	}
 	c, largest := invoked(t, h)
 	show, err := c.Show(t.Context(), "r")
-	if err != nil || len(show.Steps) != len(h.steps) || show.Steps[29_999].Path != h.steps[29_999].Path {
+	if err != nil || len(show.Steps) != len(h.steps) || show.Steps[29_999].Path != h.steps[29_999].Path || len(show.Models) != 1 || show.Spent != 0.5 {
 		t.Errorf("%d steps, %v", len(show.Steps), err)
 	}
 	outputs, err := c.Outputs(t.Context(), "r", "draft")

@@ -77,9 +77,8 @@ type List[T any] struct {
 // RunDocument is a run with its steps, or the first page of them: Next is then
 // the "after" of the next page of GET /v1/runs/{run}/steps.
 type RunDocument struct {
-	coordinator.RunView
-	Steps []coordinator.StepView `json:"steps"`
-	Next  string                 `json:"next,omitempty"`
+	coordinator.ShowView
+	Next string `json:"next,omitempty"`
 }
 
 // ErrorDocument is the body of every answer that is no success.

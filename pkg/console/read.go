@@ -79,24 +79,18 @@ func (a *api) exception(ctx context.Context, r *request) (any, error) {
 	return a.Readers.Exception(ctx, r.path["exception"])
 }
 
-// runPage is a run with a page of its steps as it is sent.
-type runPage struct {
-	coordinator.RunView
-	Steps any    `json:"steps"`
-	Next  string `json:"next,omitempty"`
-}
-
 func (a *api) run(ctx context.Context, r *request) (any, error) {
 	if r.query.Get("steps") == "false" {
 		view, err := a.Readers.Run(ctx, r.path["run"])
-		return runPage{RunView: view, Steps: []struct{}{}}, err
+		return RunDocument{ShowView: coordinator.ShowView{RunView: view, Steps: []coordinator.StepView{}}}, err
 	}
 	view, err := a.Readers.Show(ctx, r.path["run"])
 	if err != nil {
 		return nil, err
 	}
 	page, err := section(view.Steps, stepName, "")
-	return runPage{RunView: view.RunView, Steps: page.Items, Next: page.Next}, err
+	view.Steps = view.Steps[:len(page.Items)]
+	return RunDocument{ShowView: view, Next: page.Next}, err
 }
 
 func stepName(s coordinator.StepView) string { return s.Path }

@@ -30,6 +30,7 @@ func (a *app) command(format string, args ...any) string {
 	if a.state != "" {
 		b.WriteString(" --state " + shellWord(a.state))
 	}
+	b.WriteString(a.targetFlags())
 	return b.String()
 }
 

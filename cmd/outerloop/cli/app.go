@@ -53,6 +53,8 @@ type Streams struct {
 	working func()
 	// Now is the clock for what is printed; nil: the system's.
 	Now func() time.Time
+	// Poll is how soon a deployment is asked again whether a run has moved; 0: a second.
+	Poll time.Duration
 	// Getenv reads the environment; nil: the process's.
 	Getenv func(string) string
 }
@@ -102,6 +104,7 @@ type app struct {
 	mailsBefore int
 	format      string
 	state       string
+	target      target
 	project     string
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/outerloop-dev/outerloop/pkg/coordinator"
-	"github.com/outerloop-dev/outerloop/pkg/local"
 )
 
 func (a *app) approvalsCommand() *cobra.Command {
@@ -166,7 +165,7 @@ func (a *app) decide(ctx context.Context, req coordinator.DecideRequest) error {
 		return err
 	}
 	var view coordinator.ApprovalView
-	run, err := a.acting(ctx, func(s *local.Session) (string, error) {
+	run, err := a.acting(ctx, func(s session) (string, error) {
 		view, err = s.Decide(ctx, req)
 		return view.Run, err
 	})

@@ -96,8 +96,10 @@ func remediesOf(err error) []string {
 	case errors.Is(err, asl.ErrDefinition):
 		return []string{"outerloop asl validate FILE   checks a machine; outerloop compile writes it anew"}
 	}
-	if remedy := storeRemedy(err); remedy != "" {
-		return []string{remedy}
+	for _, remedy := range []string{storeRemedy(err), farRemedy(err)} {
+		if remedy != "" {
+			return []string{remedy}
+		}
 	}
 	return nil
 }

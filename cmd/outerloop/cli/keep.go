@@ -63,8 +63,15 @@ changed. Exit code 1 when something is wrong.`,
 }
 
 func (a *app) doctor(ctx context.Context) error {
-	list := append([]finding{a.examineProgram()}, a.examineProject()...)
-	list = append(list, a.examineState(ctx)...)
+	list := []finding{a.examineProgram()}
+	switch _, here := a.projectDir(); {
+	case !a.far():
+		list = append(append(list, a.examineProject()...), a.examineState(ctx)...)
+	case here:
+		list = append(append(list, a.examineProject()...), a.examineDeployment(ctx)...)
+	default:
+		list = append(list, a.examineDeployment(ctx)...)
+	}
 	code := ExitDone
 	for _, f := range list {
 		if !f.OK {

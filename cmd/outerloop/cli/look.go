@@ -12,9 +12,10 @@ import (
 
 	"github.com/outerloop-dev/outerloop/pkg/coordinator"
 	"github.com/outerloop-dev/outerloop/pkg/local"
+	"github.com/outerloop-dev/outerloop/pkg/schema"
 )
 
-// mostRuns is how many runs are looked through for an abbreviated id.
+// mostRuns is how many runs are listed at most.
 const mostRuns = 1000
 
 func (a *app) runsCommand() *cobra.Command {
@@ -138,8 +139,8 @@ func readList[T any](ctx context.Context, a *app, read func(context.Context, rea
 // for "". Error: coordinator.ErrNoRun.
 func listOf[T any](ctx context.Context, a *app, id string, read func(context.Context, reader, string) ([]T, error)) ([]T, error) {
 	if id != "" {
-		if err := local.State(a.stateFile()); errors.Is(err, local.ErrNoState) {
-			return nil, a.noRuns()
+		if err := a.needRuns(); err != nil {
+			return nil, err
 		}
 	}
 	return readList(ctx, a, func(ctx context.Context, r reader) ([]T, error) {
@@ -165,6 +166,9 @@ func (a *app) knownLoop(ctx context.Context, name string) error {
 	if err != nil || len(runs) > 0 {
 		return err
 	}
+	if a.far() {
+		return a.deployedLoop(ctx, name)
+	}
 	p, err := a.openProject()
 	if err != nil {
 		return err
@@ -176,31 +180,37 @@ func (a *app) knownLoop(ctx context.Context, name string) error {
 	return err
 }
 
+// deployedLoop refuses a loop that the deployment does not have.
+func (a *app) deployedLoop(ctx context.Context, name string) error {
+	var names []string
+	err := a.reading(ctx, func(r reader) error {
+		loops, err := r.Loops(ctx)
+		for _, l := range loops {
+			names = append(names, l.ID)
+		}
+		return err
+	})
+	if err != nil || slices.Contains(names, name) {
+		return err
+	}
+	remedies := []string{"loops there: " + strings.Join(names, ", ")}
+	if near := schema.Nearest(name, names); near != "" {
+		remedies = append([]string{"did you mean " + near + "?"}, remedies...)
+	}
+	return usage(fmt.Sprintf("there is no loop %q in %s", name, a.target.name), remedies...)
+}
+
 // findRun completes an abbreviated run id; "" is the newest run.
 func findRun(ctx context.Context, r reader, id string) (string, error) {
-	list, err := r.Runs(ctx, coordinator.RunsQuery{Limit: mostRuns})
-	if err != nil {
+	fits, err := r.Find(ctx, id)
+	switch {
+	case err != nil:
 		return "", err
-	}
-	if id == "" {
-		if len(list) == 0 {
-			return "", usage("there are no runs yet", "outerloop run LOOP   starts one")
-		}
-		return list[0].ID, nil
-	}
-	var fits []string
-	for _, v := range list {
-		if v.ID == id {
-			return id, nil
-		}
-		if strings.HasPrefix(v.ID, id) {
-			fits = append(fits, v.ID)
-		}
-	}
-	switch len(fits) {
-	case 0:
-		return id, nil // perhaps older than what was listed: the coordinator says
-	case 1:
+	case len(fits) == 0 && id == "":
+		return "", usage("there are no runs yet", "outerloop run LOOP   starts one")
+	case len(fits) == 0:
+		return id, nil // perhaps older than what was looked through: the coordinator says
+	case len(fits) == 1:
 		return fits[0], nil
 	}
 	slices.Sort(fits)

@@ -33,7 +33,7 @@ func (a *app) writePages(ctx context.Context, run string) ([]string, error) {
 		if err != nil {
 			return written, fmt.Errorf("rendering fact %s: %w", page.Fact, err)
 		}
-		file := filepath.Join(filepath.Dir(a.stateFile()), strings.ReplaceAll(page.Fact, "/", "-")+".html")
+		file := filepath.Join(a.shelf(), strings.ReplaceAll(page.Fact, "/", "-")+".html")
 		if fact.Run == run {
 			written = append(written, file)
 		}
@@ -48,7 +48,23 @@ func (a *app) writePages(ctx context.Context, run string) ([]string, error) {
 }
 
 // outbox is where connections of kind outbox put mails.
-func (a *app) outbox() string { return filepath.Join(filepath.Dir(a.stateFile()), "outbox") }
+func (a *app) outbox() string { return filepath.Join(a.shelf(), "outbox") }
+
+// shelf is the directory of what runs made for people on this machine: beside
+// the state file, or one for each deployment.
+func (a *app) shelf() string {
+	if !a.far() {
+		return filepath.Dir(a.stateFile())
+	}
+	dir, _ := a.projectDir()
+	name := strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`/\:`, r) {
+			return '-'
+		}
+		return r
+	}, strings.TrimLeft(a.target.name, "."))
+	return filepath.Join(dir, ".outerloop", name)
+}
 
 // writePlaces says where the mails and the pages are, and how many mails are new.
 func (a *app) writePlaces(pages []string) {

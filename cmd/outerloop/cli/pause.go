@@ -4,8 +4,6 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
-
-	"github.com/outerloop-dev/outerloop/pkg/local"
 )
 
 // pausedView is what pause and resume print with -o json.
@@ -39,25 +37,25 @@ func (a *app) resumeCommand() *cobra.Command {
 }
 
 func (a *app) setPaused(ctx context.Context, name string, paused bool) (err error) {
-	p, err := a.openProject()
-	if err != nil {
-		return err
+	var p *opened
+	if !a.far() {
+		here, err := a.openProject()
+		if err != nil {
+			return err
+		}
+		if _, err := here.loop(name); err != nil {
+			return err
+		}
+		p = &here
 	}
-	if _, err := p.loop(name); err != nil {
-		return err
-	}
-	cfg, err := a.engineConfig(&p)
-	if err != nil {
-		return err
-	}
-	s, err := a.join(ctx, cfg)
+	s, err := a.session(ctx, p, a.newProgress())
 	if err != nil {
 		return err
 	}
 	defer func() { err = also(err, s.Close()) }()
-	set, word := (*local.Session).Resume, "resumed"
+	set, word := session.Resume, "resumed"
 	if paused {
-		set, word = (*local.Session).Pause, "paused"
+		set, word = session.Pause, "paused"
 	}
 	if err := set(s, ctx, name); err != nil {
 		return err

@@ -3,10 +3,13 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/outerloop-dev/outerloop"
+	"github.com/outerloop-dev/outerloop/pkg/coordinator"
 	"github.com/outerloop-dev/outerloop/pkg/local"
 )
 
@@ -167,4 +170,34 @@ func (p *progress) end() {
 		fmt.Fprint(p.out, "\r\x1b[K")
 		p.shown = ""
 	}
+}
+
+// see takes a run of a deployment as it stands.
+func (p *progress) see(v coordinator.ShowView) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.steps = map[string]*stepProgress{}
+	for _, step := range v.Steps {
+		if step.Worker == "" {
+			continue // a block: its steps say more
+		}
+		name := staticPath(step.Path)
+		s := p.steps[name]
+		if s == nil {
+			s = &stepProgress{}
+			p.steps[name] = s
+			if !slices.Contains(p.order, name) {
+				p.order = append(p.order, name)
+			}
+		}
+		s.entered++
+		switch step.Status {
+		case outerloop.StepSettled:
+			s.done++
+		case outerloop.StepParked:
+			s.waiting++
+		case outerloop.StepOpen, outerloop.StepRunning:
+		}
+	}
+	p.draw(false)
 }

@@ -2,11 +2,11 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/outerloop-dev/outerloop/pkg/coordinator"
 	"github.com/outerloop-dev/outerloop/pkg/local"
 	"github.com/outerloop-dev/outerloop/pkg/schedule"
 )
@@ -53,10 +53,10 @@ func (a *app) ageOrTime(text string) (time.Time, error) {
 }
 
 func (a *app) prune(ctx context.Context, req local.CleanRequest) (err error) {
-	if err := local.State(a.stateFile()); err != nil {
-		if errors.Is(err, local.ErrNoState) {
-			return a.noRuns()
-		}
+	if a.far() {
+		return a.pruneFar(ctx, coordinator.Retention{Before: req.Before, Loop: req.Loop}, req.Histories)
+	}
+	if err := a.needRuns(); err != nil {
 		return err
 	}
 	s, err := a.join(ctx, local.Config{State: a.stateFile()})

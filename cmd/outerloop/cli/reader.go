@@ -8,19 +8,41 @@ import (
 	"github.com/outerloop-dev/outerloop/pkg/local"
 )
 
-// reader is what commands that look read of the shared state.
-type reader interface {
+// runReader reads runs.
+type runReader interface {
 	Runs(ctx context.Context, q coordinator.RunsQuery) ([]coordinator.RunView, error)
+	Find(ctx context.Context, beginning string) ([]string, error)
 	Show(ctx context.Context, run string) (coordinator.ShowView, error)
 	Log(ctx context.Context, run string) ([]coordinator.LogView, error)
+	Outputs(ctx context.Context, run, step string) ([]coordinator.OutputView, error)
+}
+
+// workReader reads what waits for people, what was done, and what runs share.
+type workReader interface {
 	Approvals(ctx context.Context, q coordinator.ApprovalsQuery) ([]coordinator.ApprovalView, error)
 	Exceptions(ctx context.Context, q coordinator.ExceptionsQuery) ([]coordinator.ExceptionView, error)
 	Actions(ctx context.Context, q coordinator.ActionsQuery) ([]coordinator.ActionView, error)
+	Loops(ctx context.Context) ([]coordinator.LoopView, error)
+	Breakers(ctx context.Context) ([]coordinator.BreakerView, error)
+	Fact(ctx context.Context, name string) (coordinator.FactView, error)
+}
+
+// reader is what commands that look read of the shared state, wherever it is.
+type reader interface {
+	runReader
+	workReader
 }
 
 // reading lets f read the state file as it is on the disk, beside whoever owns
-// it; nothing is created or changed. Error: local.ErrNoState.
+// it, or a deployment; nothing is created or changed. Error: local.ErrNoState.
 func (a *app) reading(ctx context.Context, f func(reader) error) error {
+	if a.far() {
+		c, err := a.console(ctx)
+		if err != nil {
+			return err
+		}
+		return f(c)
+	}
 	return a.readingFile(ctx, func(r *local.Reader) error { return f(r.Coordinator()) })
 }
 
@@ -33,13 +55,13 @@ func (a *app) readingFile(ctx context.Context, f func(*local.Reader) error) erro
 }
 
 // fact reads a fact; its value is nil where it was never written.
-func (a *app) fact(ctx context.Context, name string) (fact local.Fact, err error) {
-	err = a.readingFile(ctx, func(r *local.Reader) error {
+func (a *app) fact(ctx context.Context, name string) (fact coordinator.FactView, err error) {
+	err = a.reading(ctx, func(r reader) error {
 		fact, err = r.Fact(ctx, name)
 		return err
 	})
-	if errors.Is(err, local.ErrNoState) {
-		return local.Fact{}, nil
+	if errors.Is(err, local.ErrNoState) || string(fact.Value) == "null" {
+		return coordinator.FactView{}, nil
 	}
 	return fact, err
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/outerloop-dev/outerloop/pkg/coordinator"
-	"github.com/outerloop-dev/outerloop/pkg/local"
 	"github.com/outerloop-dev/outerloop/pkg/schema"
 )
 
@@ -100,7 +99,7 @@ func (a *app) resolve(ctx context.Context, req coordinator.ResolveRequest) error
 	if req.Exception, err = a.findException(ctx, req.Exception); err != nil {
 		return err
 	}
-	return a.actOn(ctx, func(s *local.Session) (string, error) {
+	return a.actOn(ctx, func(s session) (string, error) {
 		view, err := s.Resolve(ctx, req)
 		return view.Run, err
 	})
@@ -129,7 +128,7 @@ func (a *app) cancelCommand() *cobra.Command {
 business action that is under way, then fails the run with the reason "cancelled". What
 was done outside stays done.`,
 		example: `  outerloop cancel crm-followup-3f2a --by me@example.com --reason "wrong export"`,
-		do:      (*local.Session).Cancel,
+		do:      session.Cancel,
 	})
 }
 
@@ -141,7 +140,7 @@ func (a *app) redriveCommand() *cobra.Command {
 actions that are done are not done again, the rest runs with its tries counted anew.
 A cancelled run cannot be resumed.`,
 		example: `  outerloop redrive crm-followup-3f2a --by me@example.com --reason "schema mended"`,
-		do:      (*local.Session).Redrive,
+		do:      session.Redrive,
 	})
 }
 
@@ -154,14 +153,14 @@ first, each once, by the same worker with the same input. It is a run of its own
 rollback of a run goes on with the first. A blocked run is closed first, one in progress is
 to be cancelled first. What cannot be undone is named in the rollback's log.`,
 		example: `  outerloop rollback crm-followup-3f2a --by me@example.com --reason "wrong export"`,
-		do:      (*local.Session).Rollback,
+		do:      session.Rollback,
 	})
 }
 
 // runDecision is a command by which a person decides about a whole run.
 type runDecision struct {
 	name, short, long, example string
-	do                         func(*local.Session, context.Context, coordinator.PersonRequest) (coordinator.RunView, error)
+	do                         func(session, context.Context, coordinator.PersonRequest) (coordinator.RunView, error)
 }
 
 func (a *app) runDecision(d runDecision) *cobra.Command {
@@ -181,7 +180,7 @@ func (a *app) runDecision(d runDecision) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.actOn(ctx, func(s *local.Session) (string, error) {
+			return a.actOn(ctx, func(s session) (string, error) {
 				view, err := d.do(s, ctx, coordinator.PersonRequest{Run: shown.ID, By: who.by, Reason: who.reason})
 				if err != nil {
 					return shown.ID, err

@@ -40,7 +40,9 @@ Exit codes: 0 done, 1 the work failed, 2 usage or invalid input, 3 waiting for a
 		Args:          a.unknownCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.checkGlobals() }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		return errors.Join(a.checkGlobals(), a.checkTarget(cmd))
+	}
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
 	root.SetIn(a.In)
@@ -49,6 +51,9 @@ Exit codes: 0 done, 1 the work failed, 2 usage or invalid input, 3 waiting for a
 	flags := root.PersistentFlags()
 	flags.StringVarP(&a.format, "output", "o", "text", "`text` for people or json for scripts")
 	flags.StringVar(&a.state, "state", "", "state `FILE` of the embedded engine (default .outerloop/state.db in the project)")
+	flags.StringVar(&a.target.flag, "target", "", "where the runs are: local, aws, or the `ADDRESS` of a console's API (default $"+envTarget+", else local)")
+	flags.StringVar(&a.target.stack, "stack", "", "with --target aws: the deployed `STACK` (default $"+envStack+", else the one connected last)")
+	flags.StringVar(&a.target.config, "config", "", "with --target aws: the `FILE` of known deployments (default .outerloop/aws.json in the project)")
 	flags.StringVar(&a.project, "project", "", "project in `DIR` (default the nearest with an outerloop.yaml, upwards)")
 	flags.BoolP("help", "h", false, "print this help")
 	for _, group := range [][2]string{

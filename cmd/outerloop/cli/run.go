@@ -84,10 +84,7 @@ func (a *app) run(ctx context.Context, name string, flags runFlags) error {
 	if err != nil {
 		return err
 	}
-	if _, err := p.localLoop(name); err != nil {
-		return err
-	}
-	if err := p.current(name); err != nil {
+	if err := a.startable(p, name, flags); err != nil {
 		return err
 	}
 	started, idle, err := a.startAndDrive(ctx, p, req, input)
@@ -95,6 +92,20 @@ func (a *app) run(ctx context.Context, name string, flags runFlags) error {
 		return err
 	}
 	return a.afterRun(ctx, started, idle)
+}
+
+// startable refuses to start what cannot run there.
+func (a *app) startable(p opened, name string, flags runFlags) error {
+	if a.far() {
+		if flags.model != "" {
+			return usage("--model chooses for runs of this machine; a deployed loop has the models that it was deployed with", "leave --model away")
+		}
+		return nil
+	}
+	if _, err := p.localLoop(name); err != nil {
+		return err
+	}
+	return p.current(name)
 }
 
 // prepare reads and checks everything that can be wrong before a run exists.
@@ -137,13 +148,8 @@ func (a *app) parseAsOf(text string, zone *time.Location) (time.Time, error) {
 // startAndDrive starts the run, or finds the one of the subject, and works until
 // nothing more can move.
 func (a *app) startAndDrive(ctx context.Context, p opened, req coordinator.StartRequest, input runInput) (started coordinator.Started, idle local.Idle, err error) {
-	cfg, err := a.engineConfig(&p)
-	if err != nil {
-		return started, idle, err
-	}
 	shown := a.newProgress().hold()
-	cfg.Progress = shown.tell
-	s, err := a.join(ctx, cfg)
+	s, err := a.session(ctx, &p, shown)
 	if err != nil {
 		return started, idle, err
 	}
@@ -158,15 +164,18 @@ func (a *app) startAndDrive(ctx context.Context, p opened, req coordinator.Start
 		fmt.Fprintf(a.Err, "%s started for %s\n", started.Run, plain(started.Subject))
 	}
 	shown.begin()
-	idle, err = drive(ctx, s, started.Run)
+	idle, err = s.drive(ctx, started.Run)
 	shown.end()
 	if ctx.Err() != nil {
-		return started, idle, stopped(started.Run)
+		return started, idle, a.stopped(started.Run)
 	}
 	return started, idle, err
 }
 
-func stopped(run string) error {
+func (a *app) stopped(run string) error {
+	if a.far() {
+		return &exit{code: ExitFailed, err: fmt.Errorf("stopped looking; run %s goes on there", run), remedies: []string{a.command("show %s", run)}}
+	}
 	return &exit{code: ExitFailed, err: fmt.Errorf("stopped; run %s stays as it is, nothing is lost", run),
 		remedies: []string{"the same command goes on from here", "outerloop show " + run}}
 }

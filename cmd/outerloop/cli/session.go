@@ -58,26 +58,18 @@ func (a *app) join(ctx context.Context, cfg local.Config) (*local.Session, error
 	return s, nil
 }
 
-// acting joins the state file to do one thing for a person and drives on what
-// it set free. act answers the run that it is about.
-func (a *app) acting(ctx context.Context, act func(*local.Session) (string, error)) (run string, err error) {
-	if err := local.State(a.stateFile()); err != nil {
-		if errors.Is(err, local.ErrNoState) {
-			return "", a.noRuns()
-		}
+// acting opens the place of the runs to do one thing for a person and drives on
+// what it set free. act answers the run that it is about.
+func (a *app) acting(ctx context.Context, act func(session) (string, error)) (run string, err error) {
+	if err := a.needRuns(); err != nil {
 		return "", err
 	}
 	p, err := a.someProject()
 	if err != nil {
 		return "", err
 	}
-	cfg, err := a.engineConfig(p)
-	if err != nil {
-		return "", err
-	}
 	shown := a.newProgress()
-	cfg.Progress = shown.tell
-	s, err := a.join(ctx, cfg)
+	s, err := a.session(ctx, p, shown)
 	if err != nil {
 		return "", err
 	}
@@ -89,11 +81,11 @@ func (a *app) acting(ctx context.Context, act func(*local.Session) (string, erro
 	if err != nil {
 		return run, err
 	}
-	_, err = drive(ctx, s, run)
+	_, err = s.drive(ctx, run)
 	shown.end()
 	if ctx.Err() != nil {
 		return run, &exit{code: ExitFailed, err: fmt.Errorf("it is recorded; stopped while driving run %s on, nothing is lost", run),
-			remedies: []string{"outerloop dev   goes on, as does the command that started it", "outerloop show " + run}}
+			remedies: []string{a.goesOn(), "outerloop show " + run}}
 	}
 	if err != nil {
 		err = fmt.Errorf("it is recorded; driving the run on: %w", err)
@@ -101,9 +93,17 @@ func (a *app) acting(ctx context.Context, act func(*local.Session) (string, erro
 	return run, err
 }
 
+// goesOn says who works on when this command has stopped.
+func (a *app) goesOn() string {
+	if a.far() {
+		return "the deployment goes on by itself"
+	}
+	return "outerloop dev   goes on, as does the command that started it"
+}
+
 // actOn is acting for commands that then say how the run stands. Recorded is
 // exit 0, whatever became of the run.
-func (a *app) actOn(ctx context.Context, act func(*local.Session) (string, error)) error {
+func (a *app) actOn(ctx context.Context, act func(session) (string, error)) error {
 	run, err := a.acting(ctx, act)
 	if err != nil {
 		return err

@@ -73,26 +73,39 @@ names no item's key.`,
 
 func (a *app) readShow(ctx context.Context, id string, history bool) (showDocument, error) {
 	var doc showDocument
-	err := a.readingFile(ctx, func(r *local.Reader) error {
-		run, err := findRun(ctx, r.Coordinator(), id)
+	err := a.reading(ctx, func(r reader) error {
+		run, err := findRun(ctx, r, id)
 		if err != nil {
 			return err
 		}
-		if doc.ShowView, err = r.Coordinator().Show(ctx, run); err != nil {
+		if doc.ShowView, err = r.Show(ctx, run); err != nil {
 			return err
 		}
-		if doc.Cancelled, err = whoCancelled(ctx, r.Coordinator(), doc.RunView); err != nil {
-			return err
-		}
-		if history {
-			doc.History, err = r.History(ctx, run)
-		}
+		doc.Cancelled, err = whoCancelled(ctx, r, doc.RunView)
 		return err
 	})
+	if err == nil && history {
+		doc.History, err = a.history(ctx, doc.ID)
+	}
 	if errors.Is(err, local.ErrNoState) {
 		return doc, a.noRuns()
 	}
 	return doc, err
+}
+
+// history reads the events of a run's executions, which only the engine of this
+// machine keeps beside its runs.
+func (a *app) history(ctx context.Context, run string) (all []local.ExecutionHistory, err error) {
+	if a.far() {
+		return nil, usage("--history is of the embedded engine; a deployed run's events are kept by Step Functions",
+			"aws stepfunctions get-execution-history --execution-arn ARN   prints them; its executions are named "+run+"-g1, -g2 and so on",
+			"outerloop log "+run+"   prints what was decided and why")
+	}
+	err = a.readingFile(ctx, func(r *local.Reader) (err error) {
+		all, err = r.History(ctx, run)
+		return err
+	})
+	return all, err
 }
 
 // whoCancelled finds the word of the person who cancelled a run; nil: nobody did.
@@ -113,9 +126,9 @@ func whoCancelled(ctx context.Context, r reader, run coordinator.RunView) (*canc
 func (a *app) showStep(ctx context.Context, id, step string) error {
 	var list []coordinator.OutputView
 	run := id
-	err := a.readingFile(ctx, func(r *local.Reader) (err error) {
-		if run, err = findRun(ctx, r.Coordinator(), id); err == nil {
-			list, err = r.Coordinator().Outputs(ctx, run, step)
+	err := a.reading(ctx, func(r reader) (err error) {
+		if run, err = findRun(ctx, r, id); err == nil {
+			list, err = r.Outputs(ctx, run, step)
 		}
 		return err
 	})

@@ -202,7 +202,7 @@ func (c *Client) Show(ctx context.Context, run string) (coordinator.ShowView, er
 	if err != nil {
 		return coordinator.ShowView{}, err
 	}
-	view := coordinator.ShowView{RunView: doc.RunView, Steps: doc.Steps}
+	view := doc.ShowView
 	if doc.Next != "" {
 		more, err := pages[coordinator.StepView](ctx, c, at("v1", "runs", run, "steps"), query("after", doc.Next), 0)
 		if err != nil {
