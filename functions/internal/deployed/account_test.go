@@ -198,7 +198,7 @@ func (a *account) work() {
 			a.must(err)
 			if m != nil {
 				moved = true
-				a.deliver(m)
+				a.deliver(a.queues[queue], m)
 			}
 		}
 		fired, err := a.core.Fire(ctx)
@@ -218,13 +218,13 @@ func (a *account) result(call durable.Call) durable.Result {
 }
 
 // deliver is what an event source mapping does with a message.
-func (a *account) deliver(m *durable.Message) {
+func (a *account) deliver(function string, m *durable.Message) {
 	a.Helper()
 	event, err := json.Marshal(map[string]any{"Records": []any{map[string]any{
 		"messageId": m.ID, "receiptHandle": m.ID, "body": string(m.Body), "eventSourceARN": "arn:aws:sqs:eu-central-1:1:" + m.Queue,
 	}}})
 	a.must(err)
-	out, failed := a.call(a.queues[m.Queue], event)
+	out, failed := a.call(function, event)
 	if failed == nil && !bytes.Contains(out, []byte("itemIdentifier")) {
 		a.must(a.core.Delete(a.Context(), m))
 		return
