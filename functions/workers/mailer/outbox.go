@@ -11,10 +11,13 @@ import (
 	"github.com/outerloop-dev/outerloop/pkg/worker"
 )
 
-// outbox is a directory of mails. It takes every mail and knows no duplicates.
+// outbox takes mails: a directory, or a mail service. It takes every mail and
+// knows no duplicates.
 type outbox struct {
 	files worker.Directory
-	from  *mail.Address
+	// service, where it is not nil, sends in place of files.
+	service worker.Mail
+	from    *mail.Address
 }
 
 const extension = ".eml"
@@ -31,9 +34,17 @@ func name(to, id string) outside.Name {
 	return outside.Name{Stem: outside.Safe(to, 80) + "-" + key, Extension: extension}
 }
 
-// put adds a mail; an error that is worker.ErrNotCreated says that it is not there.
-func (b outbox) put(ctx context.Context, l letter) error {
-	return outside.Put(ctx, b.files, name(l.to, l.id), l.bytes)
+// put hands a mail over and gives its Message-ID: of a service, the one that it
+// gave. An error of a class, or that is worker.ErrNotCreated, says what is known.
+func (b outbox) put(ctx context.Context, l letter) (string, error) {
+	if b.service == nil {
+		return l.id, outside.Put(ctx, b.files, name(l.to, l.id), l.bytes)
+	}
+	id, err := b.service.Send(ctx, b.from.Address, l.to, l.bytes)
+	if err != nil {
+		return "", err
+	}
+	return "<" + id + "@amazonses.com>", nil
 }
 
 // holds tells whether the outbox holds a mail of a Message-ID.

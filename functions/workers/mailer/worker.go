@@ -2,9 +2,9 @@
 // The mail's Message-ID comes from the action's provider key, so that a mail of
 // unknown outcome can be found again (Verify).
 //
-// Its connection "mail" is of kind outbox: mails are files in a directory.
-// Like a mail server, an outbox takes every mail it is given; that nothing is
-// sent twice is the work of the action log and of Verify.
+// Its connection "mail" is of kind outbox, where mails are files in a directory,
+// or of one that sends. Like a mail server, an outbox takes every mail it is
+// given; that nothing is sent twice is the work of the action log and of Verify.
 package mailer
 
 import (
@@ -33,8 +33,8 @@ type Output struct {
 // Worker is mailer.
 var Worker = worker.New("mailer", 1, send, worker.WithVerify(Verify))
 
-// Connection is the name of the connection that mails go to. Its kind is
-// outbox; its settings are dir, the directory, and from, the sender.
+// Connection is the name of the connection that mails go to. Its kind is outbox,
+// or one that sends, as ses; its setting from is the sender.
 const Connection = "mail"
 
 // defaultFrom is the sender of an outbox whose configuration names none.
@@ -54,13 +54,17 @@ func send(ctx context.Context, t worker.Task[Input]) (worker.Result[Output], err
 		if err != nil {
 			return nil, worker.NotDone(worker.MissingInput("writing the mail: %w", err))
 		}
-		if err := box.put(ctx, letter); err != nil {
-			if errors.Is(err, worker.ErrNotCreated) {
-				return nil, worker.NotDone(worker.Transient("%w", err))
-			}
+		id, err := box.put(ctx, letter)
+		var classed *worker.Error
+		switch {
+		case errors.As(err, &classed):
+			return nil, err
+		case errors.Is(err, worker.ErrNotCreated):
+			return nil, worker.NotDone(worker.Transient("%w", err))
+		case err != nil:
 			return nil, worker.Transient("%w", err)
 		}
-		return Output{letter.id, letter.to}, nil
+		return Output{id, letter.to}, nil
 	})
 	if err != nil {
 		return res, err
@@ -68,7 +72,7 @@ func send(ctx context.Context, t worker.Task[Input]) (worker.Result[Output], err
 	if err := done.Decode(&res.Output); err != nil {
 		return res, err
 	}
-	res.Confidence, res.Reason = worker.High, "The outbox holds the mail."
+	res.Confidence, res.Reason = worker.High, box.says()
 	if done.Repeated {
 		res.Decisions = []string{"The mail had been sent before; nothing was sent now."}
 	}
@@ -76,11 +80,15 @@ func send(ctx context.Context, t worker.Task[Input]) (worker.Result[Output], err
 	return res, nil
 }
 
-// Verify looks for the mail of an action in the outbox, by its Message-ID.
+// Verify looks for the mail of an action in the outbox, by its Message-ID. A
+// mail service cannot be asked: a person says whether the mail went out.
 func Verify(ctx context.Context, req worker.VerifyRequest) (worker.Verification, error) {
 	box, err := open(req.Connection(Connection))
 	if err != nil {
 		return worker.Verification{}, err
+	}
+	if box.service != nil {
+		return worker.Verification{Finding: worker.Unsure}, nil
 	}
 	to, err := recipient(req.Payload)
 	if err != nil {
@@ -98,13 +106,27 @@ func Verify(ctx context.Context, req worker.VerifyRequest) (worker.Verification,
 }
 
 func open(c worker.Connection, err error) (outbox, error) {
-	files, err := directory.Of(c, err, "outbox")
-	if err != nil {
+	box := outbox{service: c.Mail}
+	switch {
+	case err != nil:
 		return outbox{}, err
+	case c.Mail == nil:
+		if box.files, err = directory.Of(c, err, "outbox"); err != nil {
+			return outbox{}, err
+		}
+	case c.Setting("from", "") == "":
+		return outbox{}, worker.Fatal("connection %q sends mail and names no sender (from)", c.Name)
 	}
-	from, err := mail.ParseAddress(c.Setting("from", defaultFrom))
-	if err != nil {
+	if box.from, err = mail.ParseAddress(c.Setting("from", defaultFrom)); err != nil {
 		return outbox{}, worker.Fatal("connection %q: the sender %q is not an address", c.Name, c.Setting("from", defaultFrom))
 	}
-	return outbox{files: files, from: from}, nil
+	return box, nil
+}
+
+// says is why a mail that was handed over is there.
+func (b outbox) says() string {
+	if b.service != nil {
+		return "The mail service took the mail."
+	}
+	return "The outbox holds the mail."
 }

@@ -228,3 +228,51 @@ func TestSendRefuses(t *testing.T) {
 		})
 	}
 }
+
+// service is a mail service; fail is what it says instead of sending.
+type service struct {
+	sent []string
+	fail error
+}
+
+func (s *service) Send(_ context.Context, from, to string, message []byte) (string, error) {
+	s.sent = append(s.sent, from+" "+to+" "+string(message[:5]))
+	return "id-1", s.fail
+}
+
+// Over a mail service a mail is sent once; what it refuses is known not to be
+// sent, and of an answer that was lost nobody can tell (R37).
+func TestSendOverAService(t *testing.T) {
+	t.Parallel()
+	over := func(m *service) workertest.Setup {
+		s := setup("")
+		s.Gate = &workertest.Gate{}
+		s.Connections = map[string]worker.Connection{"mail": {Name: "mail", Kind: "ses", Mail: m, Settings: map[string]string{"from": "sales@acme.example"}}}
+		return s
+	}
+	m := &service{}
+	s := over(m)
+	for range 2 {
+		o := workertest.Run(t, mailer.Worker, input(), s)
+		if out := workertest.Output[mailer.Output](t, o); out.MessageID != "<id-1@amazonses.com>" || o.Result.Reason != "The mail service took the mail." {
+			t.Errorf("%+v, %s", out, o.Result.Reason)
+		}
+	}
+	if len(m.sent) != 1 || m.sent[0] != "sales@acme.example ana.gomez@mueller.example From:" {
+		t.Errorf("sent %q", m.sent)
+	}
+	for _, c := range []struct {
+		fail  error
+		class string
+	}{{worker.Refused("rejected"), "refused"}, {worker.Transient("lost"), "transient"}} {
+		o := workertest.Run(t, mailer.Worker, input(), over(&service{fail: c.fail}))
+		if o.Failure == nil || string(o.Failure.Class) != c.class {
+			t.Errorf("%v: %+v", c.fail, o.Failure)
+		}
+	}
+	unnamed := over(m)
+	unnamed.Connections["mail"] = worker.Connection{Name: "mail", Kind: "ses", Mail: m}
+	if o := workertest.Run(t, mailer.Worker, input(), unnamed); o.Failure == nil || string(o.Failure.Class) != "fatal" {
+		t.Errorf("without a sender: %+v", o.Failure)
+	}
+}
