@@ -79,8 +79,11 @@ func New(t testing.TB, s Setup) *World {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = e.Close() })
 	w.Engine = e
+	t.Cleanup(func() {
+		w.smallStates()
+		_ = e.Close()
+	})
 	return w
 }
 

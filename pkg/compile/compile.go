@@ -17,6 +17,9 @@ const finishState = "finish"
 // has been checked with the loop.
 func Compile(def *loop.Definition) ([]byte, error) {
 	c := &compiler{def: def, names: map[string]string{}}
+	if err := c.fits(); err != nil {
+		return nil, fmt.Errorf("compiling %s: %w", def.Loop.Name, err)
+	}
 	states := &scope{compiler: c}
 	states.plan(def.Body.Plan, finishState)
 	states.add(finishState, c.coordinatorTask(call{op: "finish", comment: "All steps are settled: check what the loop promises and close the run"}, ""))

@@ -1,9 +1,12 @@
 package compile
 
 import (
+	"fmt"
 	"time"
 
+	"github.com/outerloop-dev/outerloop/pkg/asl"
 	"github.com/outerloop-dev/outerloop/pkg/loop"
+	"github.com/outerloop-dev/outerloop/pkg/problem"
 )
 
 // Events of the states in an execution's history, as Step Functions counts
@@ -13,6 +16,44 @@ const (
 	attemptEvents = 4 // scheduled, started, submitted, succeeded or failed
 	mapEvents     = 2 // started, succeeded
 )
+
+// EventsError says that one execution of a loop's machine could have more
+// history events than Step Functions allows.
+type EventsError struct {
+	Loop   string
+	Events int
+}
+
+// Error says how many, how many are allowed, and what makes them fewer.
+func (e *EventsError) Error() string {
+	return fmt.Sprintf("One execution of %s could have %d events when every retry, revision, backup and approval is used up; Step Functions ends it at %d. Allow fewer retries, or move steps into a sub-loop.",
+		e.Loop, e.Events, asl.MaxEvents)
+}
+
+// Problems are what makes a checked loop too large for one machine: more events
+// in one execution than Step Functions allows, whatever happens in it.
+func Problems(def *loop.Definition) problem.Problems {
+	c := &compiler{def: def, names: map[string]string{}}
+	err := c.fits()
+	if err == nil {
+		return nil
+	}
+	return problem.Problems{def.Loop.Source.Get("steps").Problem("E262", err.Error())}
+}
+
+// fits answers an *EventsError for too many events.
+func (c *compiler) fits() error {
+	if most := c.events(); most > asl.MaxEvents {
+		return &EventsError{Loop: c.def.Loop.Name, Events: most}
+	}
+	return nil
+}
+
+// events bounds the history events of one execution of the whole machine.
+func (c *compiler) events() int {
+	const ends = 2 // started, succeeded
+	return ends + c.bodyEvents(c.def.Body) + stateEvents + attemptEvents*(backstop+1)
+}
 
 // bodyEvents bounds the history events of one pass through a body when every
 // declared retry, revision, backup and approval is used up.

@@ -84,6 +84,7 @@ var table = []Code{
 	{"E253", "too few approvers", "More people must approve than the groups have.", "", ""},
 	{"E260", "changed meaning, same version", "A run keeps the loop and the charters of its start, so a version must mean one thing. Comments, the order of keys, `alert`, `baseline`, `score` and `because` may change freely; all else needs the next number. The compiled machine holds the hash of what each version means.", "version: 1   # as before, with another limit", "version: 2"},
 	{"E261", "version went back", "Numbers of versions rise: a lower one names what older runs keep.", "", ""},
+	{"E262", "too many events", "Step Functions ends an execution at 25,000 history events. A loop is refused when one run of it could have more, with every retry, revision, backup and approval used up.", "retry: {timeout: 100, transient: 100}", "retry: {timeout: 2, transient: 5}"},
 	{"W301", "three levels of loops", "Two levels are normal. Each further one makes a run harder to follow and adds waiting.", "", ""},
 	{"W302", "many workers", "A loop with more than 15 workers is hard to oversee; loops of their own are easier to test, to own and to reuse.", "", ""},
 	{"W303", "unused step", "Nobody reads what the step gives, and it changes nothing: it only costs.", "", ""},

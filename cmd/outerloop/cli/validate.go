@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/outerloop-dev/outerloop/pkg/compile"
 	"github.com/outerloop-dev/outerloop/pkg/problem"
 )
 
@@ -37,7 +38,7 @@ func (a *app) validate(paths []string, strict bool) error {
 	if err != nil {
 		return err
 	}
-	p.problems = append(p.problems, p.versions(p.Names()...)...).Sorted()
+	p.problems = append(append(p.problems, p.versions(p.Names()...)...), p.tooLarge()...).Sorted()
 	problems, err := a.within(p, paths)
 	if err != nil {
 		return err
@@ -56,6 +57,15 @@ func (a *app) validate(paths []string, strict bool) error {
 		return silent(ExitUsage)
 	}
 	return nil
+}
+
+// tooLarge reports the loops that are too large for one machine.
+func (p opened) tooLarge() (found problem.Problems) {
+	for _, name := range p.Names() {
+		def, _ := p.Loop(name)
+		found = append(found, compile.Problems(def)...)
+	}
+	return found
 }
 
 func (a *app) printProblems(p opened, problems problem.Problems) error {
