@@ -90,7 +90,8 @@ func errorsCross(t *testing.T, s *local.Session, run string) {
 	}
 	bad := request("chain", 1)
 	bad.Input = json.RawMessage(`{"n":"x"}`)
-	if _, err := s.Start(t.Context(), bad); !errors.Is(err, coordinator.ErrInput) {
+	var faults *coordinator.InputError
+	if _, err := s.Start(t.Context(), bad); !errors.Is(err, coordinator.ErrInput) || !errors.As(err, &faults) || len(faults.Faults) == 0 {
 		t.Errorf("bad input: %v", err)
 	}
 	if _, err := s.Start(t.Context(), request("none", 1)); !errors.Is(err, coordinator.ErrNoLoop) {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/outerloop-dev/outerloop/pkg/coordinator"
+	"github.com/outerloop-dev/outerloop/pkg/coordinator/remote"
 )
 
 // The operations that a visitor may send to the owner.
@@ -42,64 +42,33 @@ type Reply struct {
 	Error    *RemoteError    `json:"error,omitempty"`
 }
 
-// RemoteError is an error of the owner as a visitor sees it. errors.Is works
-// with the sentinels of package coordinator that it had there.
-type RemoteError struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
-}
+// RemoteError is an error of the owner as a visitor sees it: errors.Is and
+// errors.As work with the coordinator's errors, and errors.Is with this package's.
+type RemoteError struct{ wired }
 
-// Error is the owner's text.
-func (e *RemoteError) Error() string { return e.Message }
+// wired is an error with its name on the wire.
+type wired = remote.Error
 
-// Is compares by code.
+// own are the engine's errors that cross the socket by name.
+var own = map[string]error{"machine": ErrMachine, "closed": ErrClosed}
+
+// Is compares the engine's own errors by code.
 func (e *RemoteError) Is(target error) bool {
-	sentinel, ok := codes[e.Code]
+	sentinel, ok := own[e.Code]
 	return ok && sentinel == target
 }
 
-// codes are the errors that cross the socket by name.
-var codes = map[string]error{
-	"no_loop":       coordinator.ErrNoLoop,
-	"no_run":        coordinator.ErrNoRun,
-	"no_approval":   coordinator.ErrNoApproval,
-	"no_exception":  coordinator.ErrNoException,
-	"input":         coordinator.ErrInput,
-	"other_input":   coordinator.ErrOtherInput,
-	"overlap":       coordinator.ErrOverlap,
-	"budget":        coordinator.ErrBudget,
-	"decided":       coordinator.ErrDecided,
-	"not_allowed":   coordinator.ErrNotAllowed,
-	"run_closed":    coordinator.ErrRunClosed,
-	"not_possible":  coordinator.ErrNotPossible,
-	"conflict":      coordinator.ErrConflict,
-	"no_definition": coordinator.ErrNoDefinition,
-	"machine":       ErrMachine,
-	"closed":        ErrClosed,
-}
-
-// remote wraps an error for the wire.
-func remote(err error) *RemoteError {
+// far wraps an error for the wire.
+func far(err error) *RemoteError {
 	if err == nil {
 		return nil
 	}
-	for code, sentinel := range codes {
+	for code, sentinel := range own {
 		if errors.Is(err, sentinel) {
-			return &RemoteError{Code: code, Message: err.Error()}
+			return &RemoteError{wired{Code: code, Message: err.Error()}}
 		}
 	}
-	return &RemoteError{Code: "failed", Message: err.Error()}
-}
-
-// startBody is a coordinator.StartRequest on the wire: all but its check, which
-// the visitor has made.
-type startBody struct {
-	Loop    string          `json:"loop"`
-	Input   json.RawMessage `json:"input,omitempty"`
-	AsOf    time.Time       `json:"as_of,omitzero"`
-	Rerun   bool            `json:"rerun,omitempty"`
-	Trigger string          `json:"trigger,omitempty"`
-	By      string          `json:"by,omitempty"`
+	return &RemoteError{*remote.Wrap(err)}
 }
 
 // webhookBody is a delivery whose signature was verified.

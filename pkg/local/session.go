@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/outerloop-dev/outerloop/pkg/coordinator"
+	"github.com/outerloop-dev/outerloop/pkg/coordinator/remote"
 )
 
 // Session is a writing command's way to a state file: as its owner, or as a
@@ -88,9 +89,7 @@ func (s *Session) Start(ctx context.Context, req coordinator.StartRequest) (coor
 		started, err := s.owner.coord.Start(ctx, req)
 		return started, errors.Join(err, s.owner.Sync(ctx))
 	}
-	return do[coordinator.Started](ctx, s, OpStart, startBody{
-		Loop: req.Loop, Input: req.Input, AsOf: req.AsOf, Rerun: req.Rerun, Trigger: req.Trigger, By: req.By,
-	})
+	return do[coordinator.Started](ctx, s, OpStart, remote.StartOf(req))
 }
 
 // Decide records a person's word on an approval. See coordinator.Decide.
@@ -242,10 +241,8 @@ func (e *Engine) serveRequest(ctx context.Context, req Request) (json.RawMessage
 }
 
 var operations = map[string]func(ctx context.Context, e *Engine, body json.RawMessage) (any, error){
-	OpStart: operation(func(ctx context.Context, e *Engine, req startBody) (coordinator.Started, error) {
-		return e.coord.Start(ctx, coordinator.StartRequest{
-			Loop: req.Loop, Input: req.Input, AsOf: req.AsOf, Rerun: req.Rerun, Trigger: req.Trigger, By: req.By,
-		})
+	OpStart: operation(func(ctx context.Context, e *Engine, req remote.Start) (coordinator.Started, error) {
+		return e.coord.Start(ctx, req.Request())
 	}),
 	OpDecide: operation(func(ctx context.Context, e *Engine, req coordinator.DecideRequest) (coordinator.ApprovalView, error) {
 		return e.coord.Decide(ctx, req)

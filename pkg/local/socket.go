@@ -112,7 +112,7 @@ func (e *Engine) visit(conn net.Conn) {
 		}
 		body, err := e.serveRequest(ctx, req)
 		stop()
-		if out.send(Reply{Done: true, Body: body, Error: remote(err)}) != nil {
+		if out.send(Reply{Done: true, Body: body, Error: far(err)}) != nil {
 			return
 		}
 	}
