@@ -176,12 +176,8 @@ func (c *Coordinator) catchUp(ctx context.Context, def *loop.Definition, req Fir
 
 // missed tells people that a schedule did not start what it should have.
 func (c *Coordinator) missed(ctx context.Context, def *loop.Definition, t *loop.TriggerRule, since time.Time, why string) {
-	to := def.Loop.Alert.To
-	if to == "" {
-		to = def.Loop.Owner
-	}
 	c.cfg.Notify(ctx, Alert{
-		To: to, Kind: "missed", ID: scheduleKey(def.Loop.Name, t).Sort + "/" + since.UTC().Format(time.RFC3339),
+		To: told(def), Kind: KindMissed, ID: scheduleKey(def.Loop.Name, t).Sort, Loop: def.Loop.Name, Since: since.UTC(),
 		Text: fmt.Sprintf("%s of %s: %s", t.Schedule, def.Loop.Name, why),
 	})
 }

@@ -66,7 +66,7 @@ func TestFireSchedule(t *testing.T) {
 	if err != nil || subjects(made) != "2026-12-03 2026-12-04" {
 		t.Errorf("made up for %q, %v", subjects(made), err)
 	}
-	if len(w.alerts) != 1 || w.alerts[0].Kind != "missed" || !strings.Contains(w.alerts[0].Text, "3 fires did not come; 2 are made up for") {
+	if len(w.alerts) != 1 || w.alerts[0].Kind != coordinator.KindMissed || !strings.Contains(w.alerts[0].Text, "3 fires did not come; 2 are made up for") {
 		t.Errorf("alerts %+v", w.alerts)
 	}
 	if made, err := w.coord.CatchUp(w.ctx, nil); err != nil || len(made) > 0 {

@@ -44,7 +44,7 @@ type Core struct {
 	Executions  machines.Executions
 	Tokens      machines.Tokens
 	Workers     Workers
-	Alerts      Alerts
+	Alerts      *Alerts
 	Now         func() time.Time
 	Log         *slog.Logger
 }
@@ -86,7 +86,9 @@ func New(p Parts) (*Core, error) {
 		Executions: machines.Executions{Client: p.Machines, Definitions: definitions},
 		Tokens:     machines.Tokens{Client: p.Machines},
 		Workers:    Workers{Client: p.Lambda, Settings: p.Settings},
-		Alerts:     Alerts{Client: p.Topic, Topic: p.Settings.AlertTopic, Log: p.Log},
+		Alerts: &Alerts{
+			Store: p.Store, Definitions: definitions, Client: p.Topic, Topic: p.Settings.AlertTopic, Now: p.Now, Log: p.Log,
+		},
 	}
 	made, err := coordinator.New(coordinator.Config{
 		Store: p.Store, Blobs: p.Store, Definitions: definitions, Loops: definitions.Loops,

@@ -3,14 +3,19 @@ package watch
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/outerloop-dev/outerloop/functions/internal/boot"
 	"github.com/outerloop-dev/outerloop/functions/internal/core"
+	"github.com/outerloop-dev/outerloop/functions/internal/secret"
 	"github.com/outerloop-dev/outerloop/functions/internal/trigger"
+	"github.com/outerloop-dev/outerloop/pkg/alert"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator"
+	"github.com/outerloop-dev/outerloop/pkg/registry"
 	"github.com/outerloop-dev/outerloop/pkg/telemetry"
 )
 
@@ -27,11 +32,31 @@ func Open(_ context.Context, f *boot.Function) (boot.Handler, error) {
 		Client: sqs.NewFromConfig(f.AWS), Name: f.DeadLetters, Drain: c.Drain, Log: f.Log,
 		Workers: func(ctx context.Context) ([]string, error) { return queued(ctx, c.Definitions.Loops, c.Definitions) },
 	}
+	secrets := &secret.Store{Client: secretsmanager.NewFromConfig(f.AWS), Name: f.Secret, Now: f.Now}
+	c.Alerts.Channels = func(p *registry.Project) map[string]alert.Channel { return channels(f, p, secrets) }
 	files := trigger.Files{Definitions: c.Definitions, Objects: s3.NewFromConfig(f.AWS), Bucket: f.Bucket, Blobs: c.Store}
 	return New(Config{
 		Coordinator: c.Coordinator, Files: files.Keep, DeadLetters: letters.Look, Gauge: Gauge{c.Coordinator}.Read,
+		Tell:    func(ctx context.Context) error { return c.Alerts.Send(ctx, c.Coordinator) },
 		Metrics: telemetry.EMF{Out: f.Out, Namespace: Namespace, Now: f.Now}, Project: f.Project, Now: f.Now, Log: f.Log,
 	}).Handle, nil
+}
+
+// patience bounds the reading of a secret.
+const patience = 10 * time.Second
+
+// channels are those that the project's groups name. What cannot be opened is
+// told, and its messages go to the log.
+func channels(f *boot.Function, p *registry.Project, secrets *secret.Store) map[string]alert.Channel {
+	open, faults := alert.Channels(p, alert.With{Log: f.Log, Clock: f.Now, Secret: func(name string) (string, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		return secrets.Value(ctx, name)
+	}})
+	for _, fault := range faults {
+		f.Log.Warn("a channel of alerts", "error", fault)
+	}
+	return open
 }
 
 // Measured is what the gauges read of *coordinator.Coordinator.
