@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	"github.com/outerloop-dev/outerloop/pkg/console/client"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator/remote"
+	"github.com/outerloop-dev/outerloop/pkg/local"
 	"github.com/outerloop-dev/outerloop/pkg/store"
 )
 
@@ -29,6 +31,7 @@ func TestAClientReadsWhatTheCoordinatorAnswers(t *testing.T) {
 		sameReads(t, name, w, c, run)
 		odd(t, name, c)
 	}
+	readsOnly(t, w, run)
 	c := ways(t, doc)["lambda"]
 	decisions(t, w, c, run)
 	others(t, w, c)
@@ -52,6 +55,35 @@ func (undoing) Do(_ context.Context, call remote.Call) (json.RawMessage, error) 
 	return remote.Encode(coordinator.RunView{ID: asked.Run + "-undo", Counts: map[string]int{}, Waiting: []coordinator.WaitView{}})
 }
 
+// readsOnly reads through a store that refuses every write, as the console's
+// function has it by its role.
+func readsOnly(t *testing.T, w *sampletest.World, run string) {
+	t.Helper()
+	r, err := local.OpenReader(t.Context(), filepath.Join(w.Dir, "state.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	for name, c := range ways(t, console.New(console.Config{Readers: r.Coordinator()})) {
+		if _, err := c.Show(t.Context(), run); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for what, err := range map[string]error{
+			"approvals": second(c.Approvals(t.Context(), coordinator.ApprovalsQuery{})), "log": second(c.Log(t.Context(), run)),
+			"runs": second(c.Runs(t.Context(), coordinator.RunsQuery{})), "loops": second(c.Loops(t.Context())),
+			"budgets": second(c.Budgets(t.Context())), "breakers": second(c.Breakers(t.Context())), "status": second(c.Status(t.Context())),
+			"outputs": second(c.Outputs(t.Context(), run, "scan")), "actions": second(c.Actions(t.Context(), coordinator.ActionsQuery{})),
+		} {
+			if err != nil {
+				t.Errorf("%s %s: %v", name, what, err)
+			}
+		}
+		is(t, "a decision", second(c.Decide(t.Context(), coordinator.DecideRequest{Approval: "x", Verdict: coordinator.Approve})), store.ErrReadOnly)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
 // same compares by the JSON that people see.
 func same(t *testing.T, what string, got any, err error, want any, wantErr error) {
 	t.Helper()
@@ -67,44 +99,44 @@ func same(t *testing.T, what string, got any, err error, want any, wantErr error
 
 func sameReads(t *testing.T, way string, w *sampletest.World, c *client.Client, run string) {
 	t.Helper()
-	ctx, local := t.Context(), w.Engine.Coordinator()
+	ctx, here := t.Context(), w.Engine.Coordinator()
 	got, err := c.Runs(ctx, coordinator.RunsQuery{Open: true})
-	want, wantErr := local.Runs(ctx, coordinator.RunsQuery{Open: true})
+	want, wantErr := here.Runs(ctx, coordinator.RunsQuery{Open: true})
 	same(t, way+" runs", got, err, want, wantErr)
 	view, err := c.Run(ctx, run)
-	wantView, wantErr := local.Run(ctx, run)
+	wantView, wantErr := here.Run(ctx, run)
 	same(t, way+" run", view, err, wantView, wantErr)
 	show, err := c.Show(ctx, run)
-	wantShow, wantErr := local.Show(ctx, run)
+	wantShow, wantErr := here.Show(ctx, run)
 	same(t, way+" show", show, err, wantShow, wantErr)
 	log, err := c.Log(ctx, run)
-	wantLog, wantErr := local.Log(ctx, run)
+	wantLog, wantErr := here.Log(ctx, run)
 	same(t, way+" log", log, err, wantLog, wantErr)
 	outputs, err := c.Outputs(ctx, run, "follow_up/draft")
-	wantOutputs, wantErr := local.Outputs(ctx, run, "follow_up/draft")
+	wantOutputs, wantErr := here.Outputs(ctx, run, "follow_up/draft")
 	same(t, way+" outputs", outputs, err, wantOutputs, wantErr)
 	approvals, err := c.Approvals(ctx, coordinator.ApprovalsQuery{Run: run})
-	wantApprovals, wantErr := local.Approvals(ctx, coordinator.ApprovalsQuery{Run: run})
+	wantApprovals, wantErr := here.Approvals(ctx, coordinator.ApprovalsQuery{Run: run})
 	same(t, way+" approvals", approvals, err, wantApprovals, wantErr)
 	first, err := c.Approvals(ctx, coordinator.ApprovalsQuery{Limit: 3})
 	same(t, way+" approvals, three", first, err, wantApprovals[:3], nil)
 	actions, err := c.Actions(ctx, coordinator.ActionsQuery{Key: "D-1"})
-	wantActions, wantErr := local.Actions(ctx, coordinator.ActionsQuery{Key: "D-1"})
+	wantActions, wantErr := here.Actions(ctx, coordinator.ActionsQuery{Key: "D-1"})
 	same(t, way+" actions", actions, err, wantActions, wantErr)
 	exceptions, err := c.Exceptions(ctx, coordinator.ExceptionsQuery{})
-	wantExceptions, wantErr := local.Exceptions(ctx, coordinator.ExceptionsQuery{})
+	wantExceptions, wantErr := here.Exceptions(ctx, coordinator.ExceptionsQuery{})
 	same(t, way+" exceptions", exceptions, err, wantExceptions, wantErr)
 	loops, err := c.Loops(ctx)
-	wantLoops, wantErr := local.Loops(ctx)
+	wantLoops, wantErr := here.Loops(ctx)
 	same(t, way+" loops", loops, err, wantLoops, wantErr)
 	budgets, err := c.Budgets(ctx)
-	wantBudgets, wantErr := local.Budgets(ctx)
+	wantBudgets, wantErr := here.Budgets(ctx)
 	same(t, way+" budgets", budgets, err, wantBudgets, wantErr)
 	breakers, err := c.Breakers(ctx)
-	wantBreakers, wantErr := local.Breakers(ctx)
+	wantBreakers, wantErr := here.Breakers(ctx)
 	same(t, way+" breakers", breakers, err, wantBreakers, wantErr)
 	fact, err := c.Fact(ctx, "dashboard/sales")
-	wantFact, wantErr := local.Fact(ctx, "dashboard/sales")
+	wantFact, wantErr := here.Fact(ctx, "dashboard/sales")
 	same(t, way+" fact", fact, err, wantFact, wantErr)
 	found, err := c.Find(ctx, run[:len(run)-3])
 	same(t, way+" find", found, err, []string{run}, nil)
