@@ -1,9 +1,12 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 
 	"github.com/outerloop-dev/outerloop/cmd/outerloop/cli"
@@ -12,6 +15,7 @@ import (
 	llm "github.com/outerloop-dev/outerloop/pkg/agent"
 	"github.com/outerloop-dev/outerloop/pkg/agent/catalog"
 	"github.com/outerloop-dev/outerloop/pkg/agent/scripted"
+	"github.com/outerloop-dev/outerloop/pkg/coordinator"
 	"github.com/outerloop-dev/outerloop/pkg/project"
 )
 
@@ -21,6 +25,41 @@ import (
 // of kind scripted: their url is the scripts' directory, the model's id the
 // script's name. Amazon Bedrock is asked by programs that link it (see bedrock.go).
 func agents(p *project.Project, root string) ([]cli.Worker, error) {
+	return crew.Of(p, models(root), agent.Options{})
+}
+
+// replay does recorded work again with the same models.
+func replay(ctx context.Context, again cli.Again) (cli.AgainAnswer, error) {
+	tried, err := agent.Try(ctx, agent.Options{
+		Open: models(again.Root).Open, Prompt: again.Prompt,
+		Tools: func(agent.Task) llm.Tools { return recordedCalls(again.Calls) },
+	}, again.Task, again.Files)
+	return cli.AgainAnswer{Result: tried.Result, Failure: tried.Failure}, err
+}
+
+// recordedCalls answer tool calls as they were answered before.
+type recordedCalls []coordinator.TrialCall
+
+// Call gives the recorded answer of the same call; another one is refused.
+func (r recordedCalls) Call(_ context.Context, call llm.WorkerCall) (llm.WorkerAnswer, error) {
+	for _, made := range r {
+		if made.Worker != call.Worker || !sameJSON(made.Input, call.Input) {
+			continue
+		}
+		if made.Output != nil {
+			return llm.WorkerAnswer{Outcome: llm.CallDone, Output: made.Output}, nil
+		}
+		return llm.WorkerAnswer{Outcome: llm.CallRefused, Says: made.Says}, nil
+	}
+	return llm.WorkerAnswer{Outcome: llm.CallRefused, Says: "This is a trial, and this call was not made before: nothing is done."}, nil
+}
+
+func sameJSON(a, b json.RawMessage) bool {
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
+}
+
+func models(root string) catalog.With {
 	openers := map[string]catalog.Opener{
 		"openai":   catalog.OpenAI,
 		"scripted": func(s catalog.Source) (llm.Model, error) { return recorded(root, s) },
@@ -28,7 +67,7 @@ func agents(p *project.Project, root string) ([]cli.Worker, error) {
 	if bedrock != nil {
 		openers["bedrock"] = bedrock
 	}
-	return crew.Of(p, catalog.With{Openers: openers, Secret: secret}, agent.Options{})
+	return catalog.With{Openers: openers, Secret: secret}
 }
 
 // secret reads a secret from the environment: pay-key is OUTERLOOP_SECRET_PAY_KEY.

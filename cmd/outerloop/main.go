@@ -81,7 +81,8 @@ func program() cli.Config {
 			quarterrecords.Worker, topicsummary.Worker, trendanalyst.Worker, reportwriter.Worker, figurechecker.Worker, documentstore.Worker,
 			shoporder.Worker, refund.Worker, callback.Worker,
 		},
-		Crew: agents,
+		Crew:   agents,
+		Replay: replay,
 		Pages: []cli.Page{
 			{Fact: "papers/digest", Render: digestwriter.Render},
 			{Fact: "dashboard/sales", Render: salesdashboard.Render},

@@ -27,6 +27,9 @@ type Config struct {
 	// project rooted at a directory; nil: there are none. Those that could be
 	// made are given also with an error.
 	Crew func(p *project.Project, root string) ([]Worker, error)
+	// Replay does recorded work of an agent again, without acting; nil: there
+	// are no agents.
+	Replay func(ctx context.Context, again Again) (AgainAnswer, error)
 	// Pages are facts that are kept as HTML pages beside the outbox.
 	Pages []Page
 	// Version is what `version` prints; empty: from the build's own record.

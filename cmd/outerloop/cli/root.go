@@ -78,7 +78,7 @@ func (a *app) addCommands(root *cobra.Command) {
 	add(groupDeclare, a.analysisCommands()...)
 	add(groupRun, a.runCommand(), a.devCommand(), a.emitCommand(), a.webhookCommand(), a.pauseCommand(), a.resumeCommand(), a.cancelCommand(), a.redriveCommand(), a.rollbackCommand())
 	add(groupPeople, a.approvalsCommand(), a.approveCommand(), a.rejectCommand(), a.exceptionsCommand(), a.resolveCommand())
-	add(groupLook, a.runsCommand(), a.showCommand(), a.logCommand(), a.actionsCommand())
+	add(groupLook, a.runsCommand(), a.showCommand(), a.logCommand(), a.actionsCommand(), a.replayCommand())
 	add(groupKeep, a.doctorCommand(), a.backupCommand(), a.exportCommand(), a.importCommand(), a.pruneCommand(), a.versionCommand())
 	root.AddCommand(a.docsCommand())
 }
