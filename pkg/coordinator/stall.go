@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -54,7 +55,7 @@ func (c *Coordinator) tellStall(ctx context.Context, run *record.Run) error {
 	if limit <= 0 {
 		return nil
 	}
-	s := stall{c: c, def: def, run: run, limit: limit, now: now, changed: lastEntry(run), next: now.Add(limit), worked: map[string]time.Time{}}
+	s := stall{c: c, def: def, run: run, limit: limit, now: now, changed: lastEntry(run), next: now.Add(limit), worked: map[string]time.Time{}, states: map[string]*record.Step{}}
 	if now.Sub(s.changed) < limit {
 		c.stalls.next(run.ID, s.changed.Add(limit))
 		return nil
@@ -70,6 +71,7 @@ func (c *Coordinator) tellStall(ctx context.Context, run *record.Run) error {
 		return err
 	}
 	s.stalled()
+	s.unbegun()
 	if s.step == nil && !s.waits && now.Sub(s.changed) < limit {
 		s.next = earliest(s.next, s.changed.Add(limit))
 	}
@@ -89,6 +91,8 @@ type stall struct {
 	changed, next time.Time
 	// worked is when each worker was last at work for the run, still what has not changed.
 	worked map[string]time.Time
+	// states are the records of the loop's top-level steps.
+	states map[string]*record.Step
 	still  []*record.Step
 	// waits: something waits as declared, or is being worked on.
 	waits bool
@@ -100,8 +104,9 @@ type stall struct {
 
 func (s *stall) look(ctx context.Context, step *record.Step) error {
 	at := lastChange(step)
-	if at.After(s.changed) {
-		s.changed = at
+	s.changed = latest(s.changed, at)
+	if !step.Address.Inside() {
+		s.states[string(step.Address)] = step
 	}
 	if step.Worker != "" && at.After(s.worked[step.Worker]) {
 		s.worked[step.Worker] = at
@@ -160,6 +165,59 @@ func (s *stall) stalled() {
 	}
 }
 
+// unbegun finds a step that nobody has begun although all that it waits for is
+// settled: the message for it is lost, or nobody reads its queue. Inside blocks,
+// and where the machine makes steps wait for more than they read, the run as a
+// whole tells.
+func (s *stall) unbegun() {
+	if s.step != nil || s.def.Body.Plan == nil || levelled(s.def.Body.Plan) {
+		return
+	}
+	for _, n := range s.def.Body.Nodes {
+		if n.Kind != loop.KindWorker || s.states[n.Path] != nil {
+			continue
+		}
+		since, due := lastEntry(s.run), true
+		for _, need := range n.Needs {
+			at := s.states[need.Node.Path]
+			if due = due && at != nil && at.State == outerloop.StepSettled; !due {
+				break
+			}
+			if at.Block != nil && at.Block.Until != nil && at.Block.Until.After(since) {
+				since = *at.Block.Until
+			}
+			since = latest(since, lastChange(at))
+		}
+		switch {
+		case !due:
+		case s.now.Sub(since) < s.limit:
+			s.next = earliest(s.next, since.Add(s.limit))
+		default:
+			s.step, s.since = &record.Step{Path: n.Path, Name: n.Path, Worker: n.Worker.Charter.Worker}, since
+			return
+		}
+	}
+}
+
+func levelled(p *loop.Plan) bool {
+	if p.Levelled {
+		return true
+	}
+	for _, part := range slices.Concat(p.Sequence, p.Parallel) {
+		if levelled(part) {
+			return true
+		}
+	}
+	return false
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
 func (s *stall) isBlock(path string) bool {
 	n, _, known := lookup(s.def, path)
 	return known && (n.Kind == loop.KindEach || n.Kind == loop.KindBranches || n.Kind == loop.KindSwitch)
@@ -182,10 +240,7 @@ func (s *stall) declared(ctx context.Context, step *record.Step) (bool, error) {
 
 // lastChange is when something was last decided about a step.
 func lastChange(step *record.Step) time.Time {
-	at := step.Started
-	if step.Ended.After(at) {
-		at = step.Ended
-	}
+	at := latest(step.Started, step.Ended)
 	if n := len(step.Log); n > 0 && step.Log[n-1].At.After(at) {
 		at = step.Log[n-1].At
 	}
