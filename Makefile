@@ -64,8 +64,9 @@ synth: $(CDK) ## Build the functions and write the AWS templates to infra/cdk.ou
 infra-test: $(LINT) ## Test the AWS stack and its builder
 	cd infra && go vet ./... && JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=1 go test -timeout 20m ./... && $(CURDIR)/$(LINT) run ./...
 
+# W3005: the CDK writes dependencies that a GetAtt implies.
 cfn-lint: $(CFN_LINT) ## Check the templates in infra/cdk.out (make synth writes them)
-	$(CFN_LINT) --template infra/cdk.out/*.template.json
+	$(CFN_LINT) --ignore-checks W3005 --template infra/cdk.out/*.template.json
 
 bench: ## Measure the engine and the store; writes build/bench.json
 	@mkdir -p $(BUILD)
@@ -74,8 +75,8 @@ bench: ## Measure the engine and the store; writes build/bench.json
 bench-store: ## Measure both store adapters, lone and 64 in flight
 	go test -run '^$$' -bench . -benchmem ./pkg/store/...
 
-crash: $(BIN) ## Kill the program 1,000 times at random moments and compare with an undisturbed run
-	go test ./internal/crashtest -run TestKill -count=1 -timeout 60m -v -kills 1000
+crash: $(BIN) ## Kill S1 and a fan-out with retries and approvals 1,000 times each; compare with undisturbed runs
+	go test ./internal/crashtest -run TestKill -count=1 -timeout 60m -parallel 8 -v -kills 1000
 
 generate: $(BIN) ## Write what is derived: compiled machines, help texts, tables in the docs
 	$(BIN) compile

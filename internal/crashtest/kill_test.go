@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -32,25 +33,28 @@ var (
 // dies in the same place again and again is the machine's, not the test's, fault.
 const killsPerRun = 3
 
+// killsInARound bounds the projects that stand side by side on the disk.
+const killsInARound = 60
+
 // TestKill kills the program with SIGKILL at random moments after its first
 // write, and starts it again by the same command until it ends: the final store
 // and the outbox are those of an undisturbed run (R37, R46).
 func TestKill(t *testing.T) {
 	p := newProgram(t, "./cmd/outerloop")
 	p.loop, p.parts = "crm-followup", map[string]string{".": root}
-	p.script = func(do command) {
+	p.script = func(_ *program, do command) {
 		do(waitingForPeople, "run", "crm-followup", "--input", "exports/crm.csv", "--as-of", "2026-11-30")
 	}
 	p.test()
 }
 
 // TestKillFanOut does the same with a loop whose branches fail and are tried
-// again, and whose mails people approve. It kills half as often: retries wait.
+// again, and whose mails people approve.
 func TestKillFanOut(t *testing.T) {
 	p := newProgram(t, "./internal/crashtest/program")
-	p.loop, p.kills = "fan-out", (*kills+1)/2
+	p.loop = "fan-out"
 	p.parts = map[string]string{".": "testdata/project", "functions/workers/mailer": filepath.Join(root, "functions/workers/mailer")}
-	p.script = func(do command) {
+	p.script = func(p *program, do command) {
 		do(done, "compile")
 		do(waitingForPeople, "run", "fan-out", "--input", "input.json", "--as-of", "2026-11-30")
 		var asked []struct{ ID string }
@@ -83,7 +87,7 @@ type program struct {
 	loop   string
 	// parts are the directories of the project, by where they are copied to.
 	parts  map[string]string
-	script func(do command)
+	script func(p *program, do command)
 	rng    *rand.Rand
 	length time.Duration
 	// mails is how many an undisturbed run sends.
@@ -113,23 +117,40 @@ func (p *program) test() {
 	p.Helper()
 	calm := p.project()
 	began := time.Now()
-	p.script(p.calmly(calm))
+	p.script(p, p.calmly(calm))
 	p.length = time.Since(began)
 	want := p.outcome(calm)
 	if len(want.Mails) == 0 || len(want.Actions) != len(want.Mails) {
 		p.Fatalf("the undisturbed run sent %d mails by %d actions", len(want.Mails), len(want.Actions))
 	}
 	p.mails = len(want.Mails)
-	for p.killed < p.kills {
-		dir := p.project()
-		p.script(p.killing(dir, min(killsPerRun, p.kills-p.killed)))
-		if diff := cmp.Diff(want, p.outcome(dir)); diff != "" {
-			p.Fatalf("after %d kills (undisturbed -, killed +):\n%s", p.killed, diff)
-		}
+	for round := 1; p.killed < p.kills && !p.Failed(); round++ {
+		p.Run(fmt.Sprint("round ", round), func(t *testing.T) { p.round(t, want) })
 	}
 	p.Logf("%d kills, %d of them between begin and settle of an action; undisturbed it takes %s", p.killed, p.inside, p.length)
 	if p.inside == 0 {
 		p.Error("no kill fell between begin and settle: the test proves nothing about actions")
+	}
+}
+
+// round kills as many projects at once as the test may have in parallel (-parallel).
+func (p *program) round(t *testing.T, want outcome) {
+	var mu sync.Mutex
+	for left := min(p.kills-p.killed, killsInARound); left > 0; left -= killsPerRun {
+		one := *p
+		one.rng, one.begun, one.killed, one.inside = rand.New(rand.NewPCG(p.rng.Uint64(), 0)), map[string]bool{}, 0, 0
+		t.Run("", func(t *testing.T) {
+			t.Parallel()
+			one.T = t
+			dir := one.project()
+			one.script(&one, one.killing(dir, min(killsPerRun, left)))
+			if diff := cmp.Diff(want, one.outcome(dir)); diff != "" {
+				t.Fatalf("after %d kills (undisturbed -, killed +):\n%s", one.killed, diff)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			p.killed, p.inside = p.killed+one.killed, p.inside+one.inside
+		})
 	}
 }
 
