@@ -167,13 +167,13 @@ func (d *deployment) hook(scope constructs.Construct) {
 		panic(err) // of texts alone
 	}
 	rights := append(d.secrets(secrets...), right{Do: []string{"sqs:SendMessage"}, On: []string{*d.events.QueueArn()}})
-	f := d.coordinator(scope, function{
+	d.hooks = d.coordinator(scope, function{
 		Name: roleHook, Says: "Verifies webhooks and queues them", Memory: memoryWorker, Timeout: 10 * time.Second, Reserved: d.concurrency.Hook,
 		Environment: map[string]string{
 			"OUTERLOOP_TRIGGER_QUEUE": *d.events.QueueUrl(), "OUTERLOOP_SECRETS": d.Secrets, "OUTERLOOP_WEBHOOKS": string(text),
 		},
 	}, rights...)
-	d.hookURL = f.AddFunctionUrl(&awslambda.FunctionUrlOptions{AuthType: awslambda.FunctionUrlAuthType_NONE})
+	d.hookURL = d.hooks.AddFunctionUrl(&awslambda.FunctionUrlOptions{AuthType: awslambda.FunctionUrlAuthType_NONE})
 }
 
 // secrets is the right to read secrets by name.

@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatchactions"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/constructs-go/constructs/v10"
 )
 
@@ -24,33 +25,24 @@ const (
 )
 
 // observe makes the alarms and the dashboard. Alarms are few, and none is per
-// loop or worker: what belongs to one loop is an alert of the watch.
+// loop or worker: what belongs to one loop is an alert of the watch. Each is of
+// one metric: metric math costs as much as an alarm for each metric in it.
 func (d *deployment) observe(scope constructs.Construct) {
 	alarms := []alarm{
 		{
 			ID: "WatchSilent", Says: "The watch has not looked for ten minutes: stalls and missed fires go unseen. Look at its log and its schedule.",
 			Metric: d.own(metricWatched, "Sum"), Below: true, At: 1, Periods: 2, Missing: awscloudwatch.TreatMissingData_BREACHING,
 		},
-		{
-			ID: "DeadLetters", Says: "Work lies in dead-letter queues: outerloop exceptions names the steps.",
-			Metric: d.own(metricDead, "Maximum"), At: 1, Periods: 1,
-		},
-		{
-			ID: "BreakersOpen", Says: "A circuit breaker is open: a worker or connection fails again and again.",
-			Metric: d.own(metricBreakers, "Maximum"), At: 1, Periods: 2,
-		},
-		{
-			ID: "BudgetUsed", Says: fmt.Sprintf("Loops have used %d %% of this month's budget.", budgetAlarm),
-			Metric: d.own(metricBudget, "Maximum"), At: budgetAlarm, Periods: 1,
-		},
-		{
-			ID: "CoordinatorErrors", Says: "Functions of the coordinator fail: look at their logs.",
-			Metric: d.sum(metrics(d.approvals, d.triggers, d.watches, d.consoles, d.publishes)), At: 1, Periods: 2,
-		},
-		{
-			ID: "Missed", Says: "Fires or events could not be delivered, or webhooks not be taken: look into the queues " + d.name("missed") + " and " + d.name("trigger-dlq") + ".",
-			Metric: d.waiting(), At: 1, Periods: 1,
-		},
+		{ID: "DeadLetters", Says: "Work lies in dead-letter queues: outerloop exceptions names the steps.", Metric: d.own(metricDead, "Maximum")},
+		{ID: "BreakersOpen", Says: "A circuit breaker is open: a worker or connection fails again and again.", Metric: d.own(metricBreakers, "Maximum"), Periods: 2},
+		{ID: "BudgetUsed", Says: fmt.Sprintf("Loops have used %d %% of this month's budget.", budgetAlarm), Metric: d.own(metricBudget, "Maximum"), At: budgetAlarm},
+		{ID: "ApprovalErrors", Says: "The function that asks and decides fails: look at its log.", Metric: failures(d.approvals), Periods: 2},
+		{ID: "TriggerErrors", Says: "The function that starts runs fails: look at its log.", Metric: failures(d.triggers), Periods: 2},
+		{ID: "Missed", Says: "Fires or events could not be delivered: look into the queue " + d.name("missed") + ".", Metric: lying(d.missed)},
+		{ID: "TriggerDead", Says: "Webhooks or events were taken and started nothing: look into the queue " + d.name("trigger-dlq") + ".", Metric: lying(d.events.DeadLetterQueue().Queue)},
+	}
+	if d.hooks != nil {
+		alarms = append(alarms, alarm{ID: "HookErrors", Says: "The receiver of webhooks fails: look at its log.", Metric: failures(d.hooks), Periods: 2})
 	}
 	for _, a := range alarms {
 		d.alarm(scope, a)
@@ -62,7 +54,7 @@ func (d *deployment) observe(scope constructs.Construct) {
 type alarm struct {
 	ID, Says string
 	Metric   awscloudwatch.IMetric
-	// Below alarms under At, otherwise at and above it.
+	// Below alarms under At, otherwise at and above it; At and Periods are 1 if not given.
 	Below   bool
 	At      int
 	Periods int
@@ -79,7 +71,7 @@ func (d *deployment) alarm(scope constructs.Construct, a alarm) {
 	}
 	made := awscloudwatch.NewAlarm(scope, str("Alarm"+a.ID), &awscloudwatch.AlarmProps{
 		AlarmName: str(d.name(a.ID)), AlarmDescription: str(a.Says), Metric: a.Metric,
-		ComparisonOperator: operator, Threshold: num(a.At), EvaluationPeriods: num(a.Periods), TreatMissingData: a.Missing,
+		ComparisonOperator: operator, Threshold: num(max(1, a.At)), EvaluationPeriods: num(max(1, a.Periods)), TreatMissingData: a.Missing,
 	})
 	made.AddAlarmAction(awscloudwatchactions.NewSnsAction(d.topic))
 }
@@ -94,36 +86,14 @@ func (d *deployment) own(name, statistic string) awscloudwatch.Metric {
 	})
 }
 
-func metrics(functions ...awslambda.Function) []awscloudwatch.Metric {
-	var out []awscloudwatch.Metric
-	for _, f := range functions {
-		out = append(out, f.MetricErrors(&awscloudwatch.MetricOptions{Statistic: str("Sum"), Period: period()}))
-	}
-	return out
+// failures are how often a function failed.
+func failures(f awslambda.Function) awscloudwatch.Metric {
+	return f.MetricErrors(&awscloudwatch.MetricOptions{Statistic: str("Sum"), Period: period()})
 }
 
-// waiting is what lies in the queues of what could not be delivered.
-func (d *deployment) waiting() awscloudwatch.IMetric {
-	options := &awscloudwatch.MetricOptions{Statistic: str("Maximum"), Period: period()}
-	lies := []awscloudwatch.Metric{d.missed.MetricApproximateNumberOfMessagesVisible(options)}
-	if dead := d.events.DeadLetterQueue(); dead != nil {
-		lies = append(lies, dead.Queue.MetricApproximateNumberOfMessagesVisible(options))
-	}
-	return d.sum(lies)
-}
-
-func (d *deployment) sum(list []awscloudwatch.Metric) awscloudwatch.IMetric {
-	expression := ""
-	using := map[string]awscloudwatch.IMetric{}
-	for i, m := range list {
-		name := fmt.Sprintf("m%d", i)
-		using[name] = m
-		if i > 0 {
-			expression += "+"
-		}
-		expression += name
-	}
-	return awscloudwatch.NewMathExpression(&awscloudwatch.MathExpressionProps{Expression: str(expression), UsingMetrics: &using, Period: period(), Label: str("together")})
+// lying is how much lies in a queue.
+func lying(q awssqs.IQueue) awscloudwatch.Metric {
+	return q.MetricApproximateNumberOfMessagesVisible(&awscloudwatch.MetricOptions{Statistic: str("Maximum"), Period: period()})
 }
 
 // dashboard shows the whole project on one page, out of metrics that AWS keeps

@@ -40,7 +40,9 @@ type deployment struct {
 
 	gateRole, schedulerRole awsiam.IRole
 	scheduleGroup           *string
-	hookURL                 awslambda.FunctionUrl
+	// hooks and its URL are nil where the project has no webhooks.
+	hooks   awslambda.Function
+	hookURL awslambda.FunctionUrl
 	// listed says to publish which workers there are; it refuses what open runs need.
 	listed awscdk.CustomResource
 
