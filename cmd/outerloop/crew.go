@@ -70,13 +70,21 @@ func models(root string) catalog.With {
 	return catalog.With{Openers: openers, Secret: secret}
 }
 
-// secret reads a secret from the environment: pay-key is OUTERLOOP_SECRET_PAY_KEY.
+// secret reads a secret from the environment: pay-key is OUTERLOOP_SECRET_PAY_KEY,
+// or what stands in the file that OUTERLOOP_SECRET_PAY_KEY_FILE names.
 func secret(name string) (string, error) {
 	variable := "OUTERLOOP_SECRET_" + strings.ToUpper(strings.NewReplacer("-", "_", "/", "_").Replace(name))
 	if value := os.Getenv(variable); value != "" {
 		return value, nil
 	}
-	return "", fmt.Errorf("the environment has no %s", variable)
+	if file := os.Getenv(variable + "_FILE"); file != "" {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			return "", fmt.Errorf("reading %s_FILE: %w", variable, err)
+		}
+		return strings.TrimSpace(string(raw)), nil
+	}
+	return "", fmt.Errorf("the environment has neither %s nor %s_FILE", variable, variable)
 }
 
 func recorded(root string, s catalog.Source) (llm.Model, error) {

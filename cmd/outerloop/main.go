@@ -83,6 +83,7 @@ func program() cli.Config {
 		},
 		Crew:   agents,
 		Replay: replay,
+		Secret: secret,
 		Pages: []cli.Page{
 			{Fact: "papers/digest", Render: digestwriter.Render},
 			{Fact: "dashboard/sales", Render: salesdashboard.Render},

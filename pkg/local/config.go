@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/outerloop-dev/outerloop/pkg/alert"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator"
 	"github.com/outerloop-dev/outerloop/pkg/loop"
 	"github.com/outerloop-dev/outerloop/pkg/worker"
@@ -31,6 +32,10 @@ type Config struct {
 	Clock worker.Clock
 	// Notify hands alerts on; nil: nobody. It is called when the incident is durable.
 	Notify coordinator.Notify
+	// Alerts are the groups and channels by which people are told; its Store,
+	// Clock and IDs are the engine's. What it was told is kept in the state file and
+	// sent by Serve, and at the latest by Close. nil: only Notify is told.
+	Alerts *alert.Config
 	// Progress is told what happens, as it happens and possibly before it is
 	// durable: for display. It is called from several goroutines, in order, and
 	// must not block. nil: nobody.

@@ -31,6 +31,7 @@ type Engine struct {
 	coord *coordinator.Coordinator
 	defs  *definitions
 	files *worker.BlobFiles
+	post  *post
 
 	listener net.Listener
 	visits   sync.WaitGroup
@@ -126,6 +127,9 @@ func (e *Engine) begin(ctx context.Context) error {
 	if err := e.publish(ctx); err != nil {
 		return err
 	}
+	if err := e.openPost(); err != nil {
+		return err
+	}
 	limits := e.cfg.Limits
 	e.coord, err = coordinator.New(coordinator.Config{
 		Store: e.store.Relaxed(), Blobs: e.store.Relaxed(), Definitions: e.defs,
@@ -174,6 +178,7 @@ func (e *Engine) id() string { return e.life + "-" + strconv.FormatInt(e.ids.Add
 
 // notify hands an alert on when the incident is durable.
 func (e *Engine) notify(ctx context.Context, alert coordinator.Alert) {
+	e.post.keep(ctx, alert)
 	if e.cfg.Notify == nil {
 		return
 	}
@@ -233,7 +238,8 @@ func (e *Engine) Close() error {
 	}
 	e.settle()
 	e.visits.Wait()
-	errs = append(errs, e.store.Close(), e.lock.release())
+	e.post.wait()
+	errs = append(errs, e.post.last(), e.store.Close(), e.lock.release())
 	return errors.Join(errs...)
 }
 

@@ -29,6 +29,10 @@ const (
 func (e *Engine) Serve(ctx context.Context) error {
 	timers, probes := schedules{e: e}, &monitors{e: e}
 	defer probes.looks.Wait()
+	ctx, stop := context.WithCancel(ctx)
+	defer e.post.wait()
+	defer stop()
+	e.post.serve(ctx)
 	look := e.cfg.Clock.Now()
 	for {
 		now := e.cfg.Clock.Now()
@@ -92,6 +96,7 @@ func (e *Engine) lookAround(ctx context.Context) {
 	if err != nil && ctx.Err() == nil {
 		e.cfg.Log.Error("the watch could not look", "error", err)
 	}
+	e.post.digests(ctx)
 	for _, repaired := range tick.Repaired {
 		e.cfg.Log.Info("repaired", "what", repaired)
 	}

@@ -51,7 +51,7 @@ func drill(ctx context.Context, q Question) (Line, error) {
 	proof, err := q.Record.Drill(ctx, name, version)
 	switch {
 	case errors.Is(err, ErrNotOnRecord):
-		return l.lacking("no drill of version %d has passed: outerloop drill %s", version, name), nil
+		return l.lacking("no drill of version %d is on record: outerloop drill %s --record --by YOUR-ADDRESS", version, name), nil
 	case err != nil:
 		return l, err
 	}
@@ -70,7 +70,7 @@ func alert(ctx context.Context, q Question) (Line, error) {
 	proof, err := q.Record.Alert(ctx, group)
 	switch {
 	case errors.Is(err, ErrNotOnRecord):
-		return l.lacking("nobody of %s has confirmed a test alert", group), nil
+		return l.lacking("nobody of %s has confirmed a test alert: outerloop doctor --alert %s", group, group), nil
 	case err != nil:
 		return l, err
 	}

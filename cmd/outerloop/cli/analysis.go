@@ -8,7 +8,7 @@ import (
 
 // analysisCommands tell what follows from the declarations, without running anything.
 func (a *app) analysisCommands() []*cobra.Command {
-	return []*cobra.Command{a.graphCommand(), a.costCommand(), a.adviseCommand(), a.diffCommand(), a.dataCommand(), a.readyCommand()}
+	return []*cobra.Command{a.graphCommand(), a.costCommand(), a.adviseCommand(), a.diffCommand(), a.dataCommand(), a.readyCommand(), a.drillCommand()}
 }
 
 // atMostOne is the argument check of commands that take one name or none.

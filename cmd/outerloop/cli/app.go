@@ -27,6 +27,9 @@ type Config struct {
 	// project rooted at a directory; nil: there are none. Those that could be
 	// made are given also with an error.
 	Crew func(p *project.Project, root string) ([]Worker, error)
+	// Secret reads a secret of the project by its name, for the channels of alerts;
+	// nil: there are none.
+	Secret func(name string) (string, error)
 	// Replay does recorded work of an agent again, without acting; nil: there
 	// are no agents.
 	Replay func(ctx context.Context, again Again) (AgainAnswer, error)

@@ -52,6 +52,11 @@ func (a *app) dev(ctx context.Context, flags modelFlags) (err error) {
 		return err
 	}
 	cfg.Log = slog.New(slog.NewTextHandler(a.Err, nil))
+	var faults []error
+	cfg.Alerts, faults = a.alerts(&p, cfg.Log)
+	for _, fault := range faults {
+		fmt.Fprintf(a.Err, "warning: %s\n", plainLines(fault.Error()))
+	}
 	cfg.Scheduled = func(ctx context.Context, fire local.Scheduled) (json.RawMessage, error) {
 		return a.scheduled(ctx, p, fire)
 	}

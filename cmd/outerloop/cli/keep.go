@@ -49,17 +49,33 @@ type finding struct {
 }
 
 func (a *app) doctorCommand() *cobra.Command {
-	return &cobra.Command{
+	var alerts alertFlags
+	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check the project, the machines and the state file from end to end",
 		Long: `Looks at everything a run needs: the project is valid, every machine is compiled and
 fresh, every worker has code in this program, the state file is whole to the last blob, who
 works on it, whether it was moved, and whether its directory and disk have room. Nothing is
-changed. Exit code 1 when something is wrong.`,
-		Example: "  outerloop doctor\n  outerloop doctor -o json | jq '.[] | select(.ok | not)'",
+changed. Exit code 1 when something is wrong.
+
+--alert sends a group a test alert over its own channels, from end to end; the message says
+how whoever reads it confirms it. outerloop ready asks for that.`,
+		Example: "  outerloop doctor\n  outerloop doctor -o json | jq '.[] | select(.ok | not)'\n  outerloop doctor --alert sales-ops\n  outerloop doctor --confirm 1f3a9c0d --group sales-ops --by lead@acme.example",
 		Args:    none,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if alerts.given() {
+				return a.testAlert(cmd.Context(), alerts)
+			}
+			return a.doctor(cmd.Context())
+		},
 	}
+	cmd.Flags().StringVar(&alerts.test, "alert", "", "send `GROUP` a test alert")
+	cmd.Flags().StringVar(&alerts.confirm, "confirm", "", "the `CODE` of a test alert that was read")
+	cmd.Flags().StringVar(&alerts.group, "group", "", "the `GROUP` that --confirm is about")
+	cmd.Flags().StringVar(&alerts.by, "by", "", "`WHO` read it")
+	cmd.MarkFlagsMutuallyExclusive("alert", "confirm")
+	cmd.MarkFlagsMutuallyExclusive("alert", "group")
+	return cmd
 }
 
 func (a *app) doctor(ctx context.Context) error {

@@ -47,7 +47,7 @@ func (a *app) ready(ctx context.Context, name string) error {
 		return fmt.Errorf("reading the machine of %s: %w", name, err)
 	}
 	lines, err := readiness.Check(ctx, readiness.Question{
-		Loop: def, Machine: machine, Fresh: fresh, Fields: exposure.Of(p.Registry, p.Loops),
+		Loop: def, Machine: machine, Fresh: fresh, Fields: exposure.Of(p.Registry, p.Loops), Record: shown{a},
 	})
 	if err != nil {
 		return err

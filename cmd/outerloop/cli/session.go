@@ -28,6 +28,7 @@ func (a *app) engineConfig(p *opened) (local.Config, error) {
 	}
 	cfg.Loops = loops
 	cfg.Workers = p.localWorkers(a.withCrew(*p), filepath.Dir(cfg.State))
+	cfg.Alerts, _ = a.alerts(p, nil)
 	return cfg, nil
 }
 
