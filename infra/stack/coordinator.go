@@ -2,6 +2,7 @@ package stack
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
@@ -51,12 +52,12 @@ func (d *deployment) coordinator(scope constructs.Construct, f function, rights 
 func (d *deployment) gateRights() []right {
 	rights := append(d.logs(d.name(roleGate)+"-*"), d.writes()...)
 	rights[0].Because = "One role for all gates: each worker has a gate of its own, with a log group each."
-	rights = append(rights, d.removesWaiters(), d.alerts())
+	rights = append(rights, d.removesWaiters())
 	return append(rights, d.executes(true)...)
 }
 
 func (d *deployment) approval(scope constructs.Construct) {
-	rights := append(d.writes(), d.removes(), d.alerts(), d.invokesWorkers())
+	rights := append(d.writes(), d.removes(), d.invokesWorkers())
 	d.approvals = d.coordinator(scope, function{
 		Name: roleApproval, Says: "Asks, decides, finishes; what people do with runs", Timeout: 60 * time.Second,
 		Environment: d.store(map[string]string{"OUTERLOOP_ALERT_TOPIC": *d.topic.TopicArn()}),
@@ -78,10 +79,9 @@ const (
 )
 
 func (d *deployment) trigger(scope constructs.Construct) {
-	rights := append(d.writes(), d.removes(), d.alerts())
+	rights := append(d.writes(), d.removes(), d.hands())
 	rights = append(rights, d.executes(true)...)
 	rights = append(rights,
-		right{Do: []string{"s3:GetObject"}, On: []string{d.bucketARN + "/" + inputs + "*"}, Because: "Files that triggers hand to runs."},
 		consumes(*d.events.QueueArn()),
 		right{Do: []string{"sqs:SendMessage"}, On: []string{*d.missed.QueueArn()}},
 	)
@@ -94,6 +94,11 @@ func (d *deployment) trigger(scope constructs.Construct) {
 	}, rights...)
 	d.neverLost(d.triggers, 2, time.Hour)
 	d.feeds(scope, "EventsMapping", feed{From: d.events, To: d.triggers, AtOnce: 5, Batch: 10})
+}
+
+// hands is the right to read the files that triggers hand to runs.
+func (d *deployment) hands() right {
+	return right{Do: []string{"s3:GetObject"}, On: []string{d.bucketARN + "/" + inputs + "*"}, Because: "Files that triggers hand to runs."}
 }
 
 // probes are the workers that monitors ask.
@@ -121,9 +126,13 @@ func (d *deployment) neverLost(f awslambda.Function, times int, age time.Duratio
 }
 
 func (d *deployment) watch(scope constructs.Construct) {
-	rights := append(d.writes(), d.removes(), d.alerts(), d.invokesWorkers())
+	rights := append(d.writes(), d.removes(), d.alerts(), d.invokesWorkers(), d.hands())
 	rights = append(rights, d.executes(true)...)
 	rights = append(rights, right{Do: []string{"sqs:SendMessage"}, On: []string{*d.missed.QueueArn()}})
+	env := map[string]string{"OUTERLOOP_ALERT_TOPIC": *d.topic.TopicArn()}
+	if secrets := d.channels(); len(secrets) > 0 {
+		rights, env["OUTERLOOP_SECRETS"] = append(rights, d.secrets(secrets...)...), d.Secrets
+	}
 	var dead []string
 	for _, u := range d.Units {
 		if u.Queued {
@@ -135,9 +144,26 @@ func (d *deployment) watch(scope constructs.Construct) {
 	}
 	d.watches = d.coordinator(scope, function{
 		Name: roleWatch, Says: "Every minute: finds what stalls, repairs it or tells people", Timeout: 55 * time.Second,
-		Environment: d.store(map[string]string{"OUTERLOOP_ALERT_TOPIC": *d.topic.TopicArn()}),
+		Environment: d.store(env),
 	}, rights...)
 	d.neverLost(d.watches, 0, time.Minute)
+}
+
+// channels are the secrets of the connections that groups are alerted over.
+func (d *deployment) channels() []string {
+	var secrets []string
+	for _, group := range d.Project.Registry.Groups {
+		for _, name := range group.Alert {
+			for _, c := range d.Project.Registry.Connections {
+				mails := name == "email" && c.Kind == "smtp"
+				if c.Secret != "" && (c.Name == name || mails) {
+					secrets = append(secrets, c.Secret)
+				}
+			}
+		}
+	}
+	slices.Sort(secrets)
+	return slices.Compact(secrets)
 }
 
 func (d *deployment) console(scope constructs.Construct) {

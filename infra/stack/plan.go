@@ -39,8 +39,6 @@ type unit struct {
 	AtOnce int
 	// Timeout is the function's: the charter's and what settling needs.
 	Timeout time.Duration
-	// Files are the inputs' connections, Secrets the names of secrets it reads.
-	Model string
 }
 
 // plan is what a project needs on AWS, before any construct is made.

@@ -133,8 +133,8 @@ func (d *deployment) reads() []right {
 		{Do: reading, On: []string{d.tableARN}},
 		{Do: querying, On: []string{d.tableARN, d.tableARN + "/index/" + string(store.ByList), d.tableARN + "/index/" + string(store.ByDue)}},
 		{Do: []string{"s3:GetObject"}, On: []string{d.bucketARN + "/" + blobs + "*"}, Because: "Blobs are named by their content's hash."},
-		// A missing blob then is answered 404 and not 403.
-		{Do: []string{"s3:ListBucket"}, On: []string{d.bucketARN}, When: map[string]map[string]any{"StringLike": {"s3:prefix": blobs + "*"}}},
+		// What is missing then is answered 404 and not 403: reading names no prefix.
+		{Do: []string{"s3:ListBucket"}, On: []string{d.bucketARN}, When: map[string]map[string]any{"StringLikeIfExists": {"s3:prefix": []string{blobs + "*", inputs + "*"}}}},
 	}
 }
 

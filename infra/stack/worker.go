@@ -2,6 +2,7 @@ package stack
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -72,6 +73,7 @@ func (d *deployment) tools(u unit) ([]right, map[string]string) {
 		}
 	}
 	if agent := u.Charter.Agent; agent != nil {
+		env["OUTERLOOP_CONTRACT"] = strconv.Itoa(u.Charter.Contract)
 		rights = append(rights, d.model(agent.Model, use)...)
 		var called []string
 		for _, name := range agent.Calls {

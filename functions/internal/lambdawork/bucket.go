@@ -43,13 +43,13 @@ var _ worker.Directory = Folder{}
 // largest bounds a file that is read, in bytes.
 const largest = 16 << 20
 
-// Read gets an object. A role that may not list the prefix is told 403 for one
-// that is not there, and sees that as an error.
+// Read gets an object. S3 tells a role that may list only a prefix 403 for one
+// that is not there: then the list says whether it is.
 func (f Folder) Read(ctx context.Context, name string) ([]byte, error) {
 	out, err := f.Client.GetObject(ctx, &s3.GetObjectInput{Bucket: &f.Bucket, Key: aws.String(f.Prefix + name)})
 	var missing *types.NoSuchKey
 	switch {
-	case errors.As(err, &missing):
+	case errors.As(err, &missing), denied(err) && f.absent(ctx, name):
 		return nil, fmt.Errorf("%s%s: %w", f.Prefix, name, fs.ErrNotExist)
 	case err != nil:
 		return nil, fmt.Errorf("reading %s%s: %w", f.Prefix, name, err)
@@ -63,6 +63,19 @@ func (f Folder) Read(ctx context.Context, name string) ([]byte, error) {
 		return nil, worker.MissingInput("%s%s has over %d bytes, more than can be read", f.Prefix, name, largest)
 	}
 	return content, nil
+}
+
+func denied(err error) bool {
+	var api smithy.APIError
+	return errors.As(err, &api) && api.ErrorCode() == "AccessDenied"
+}
+
+// absent tells whether an object is certainly not there. Names that begin with
+// this one come behind it.
+func (f Folder) absent(ctx context.Context, name string) bool {
+	key := f.Prefix + name
+	page, err := f.Client.ListObjectsV2(ctx, &s3.ListObjectsV2Input{Bucket: &f.Bucket, Prefix: &key, Delimiter: aws.String("/"), MaxKeys: aws.Int32(1)})
+	return err == nil && (len(page.Contents) == 0 || aws.ToString(page.Contents[0].Key) != key)
 }
 
 // Names lists the objects right under the prefix.

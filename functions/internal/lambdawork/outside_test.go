@@ -76,12 +76,18 @@ func TestFiles(t *testing.T) {
 type store struct {
 	content map[string]string
 	fail    error
+	// denies is what S3 does with objects that are not there, for a role that may
+	// list only a prefix.
+	denies bool
 }
 
 func (s *store) GetObject(_ context.Context, in *s3.GetObjectInput, _ ...func(*s3.Options)) (*s3.GetObjectOutput, error) {
 	content, ok := s.content[*in.Key]
 	if s.fail != nil {
 		return nil, s.fail
+	}
+	if !ok && s.denies {
+		return nil, &smithy.GenericAPIError{Code: "AccessDenied"}
 	}
 	if !ok {
 		return nil, &s3types.NoSuchKey{}
@@ -150,9 +156,18 @@ func TestFolder(t *testing.T) {
 	if content, err := f.Read(t.Context(), "c.eml"); err != nil || string(content) != "C" {
 		t.Errorf("%q, %v", content, err)
 	}
-	if _, err := f.Read(t.Context(), "d.eml"); !errors.Is(err, fs.ErrNotExist) {
+	for _, b.denies = range []bool{false, true} {
+		for _, name := range []string{"d.eml", "a", "a.eml2"} {
+			if _, err := f.Read(t.Context(), name); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%s, denied %v: %v", name, b.denies, err)
+			}
+		}
+	}
+	b.fail = &smithy.GenericAPIError{Code: "AccessDenied"} // nor may it list
+	if _, err := f.Read(t.Context(), "d.eml"); err == nil || errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
+	b.fail = nil
 	if err := f.Create(t.Context(), "a.eml", []byte("other")); !errors.Is(err, fs.ErrExist) || !errors.Is(err, worker.ErrNotCreated) || b.content["connections/mail/a.eml"] != "A" {
 		t.Error(err)
 	}
