@@ -104,3 +104,39 @@ func (q Query) NextAfter(sort string, key Key) string {
 	}
 	return base64.RawURLEncoding.EncodeToString(text)
 }
+
+// PlaceIn is where an item stands in an index; nil: it is not in it.
+func (item *Item) PlaceIn(index Index) *IndexKey {
+	switch index {
+	case ByList:
+		return item.List
+	case ByDue:
+		return item.Due
+	default:
+		return &IndexKey{Part: item.Part, Sort: item.Sort}
+	}
+}
+
+// Filling is a page in the making, of items that an adapter gives in the order
+// of the query.
+type Filling struct {
+	Page
+	query Query
+	limit int
+	bytes int
+}
+
+// Fill begins a page of a query.
+func (q Query) Fill(span Span) *Filling { return &Filling{query: q, limit: span.Limit} }
+
+// Add takes one more item. false: the page was full, and what follows is on the next one.
+func (f *Filling) Add(item *Item) bool {
+	if len(f.Items) == f.limit || f.bytes > PageBytes {
+		last := &f.Items[len(f.Items)-1]
+		f.Next = f.query.NextAfter(last.PlaceIn(f.query.Index).Sort, last.Key)
+		return false
+	}
+	f.bytes += len(item.Body)
+	f.Items = append(f.Items, *item)
+	return true
+}

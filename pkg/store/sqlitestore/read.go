@@ -83,25 +83,18 @@ func (s *Store) List(ctx context.Context, q store.Query) (store.Page, error) {
 	if s.failed != nil {
 		return store.Page{}, s.failed
 	}
-	page, bytes := store.Page{}, 0
+	filling := q.Fill(span)
 	err = s.db.query(text, func(row []driver.Value) error {
-		if len(page.Items) == span.Limit || bytes > store.PageBytes {
-			last := &page.Items[len(page.Items)-1]
-			page.Next = q.NextAfter(position(q.Index, last), last.Key)
-			return errStop
-		}
 		_, item, err := decode(row)
-		if err != nil {
-			return err
+		if err == nil && !filling.Add(item) {
+			err = errStop
 		}
-		bytes += len(item.Body)
-		page.Items = append(page.Items, *item)
-		return nil
+		return err
 	}, args...)
 	if err != nil {
 		return store.Page{}, fmt.Errorf("listing %s: %w", q.Part, err)
 	}
-	return page, nil
+	return filling.Page, nil
 }
 
 // Scan walks through all items, as of each call.
@@ -135,17 +128,6 @@ func (s *Store) Scan(ctx context.Context, after store.Key, limit int) ([]store.I
 		return nil, fmt.Errorf("scanning after %s/%s: %w", after.Part, after.Sort, err)
 	}
 	return items, nil
-}
-
-func position(index store.Index, item *store.Item) string {
-	switch {
-	case index == store.ByList && item.List != nil:
-		return item.List.Sort
-	case index == store.ByDue && item.Due != nil:
-		return item.Due.Sort
-	default:
-		return item.Sort
-	}
 }
 
 // listing asks for one row more than the page holds, to know whether it is the last.

@@ -38,17 +38,13 @@ func (s *Store) List(ctx context.Context, q store.Query) (store.Page, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	page, bytes := store.Page{}, 0
+	filling := q.Fill(span)
 	for _, row := range s.rows(q, span) {
-		if len(page.Items) == span.Limit || bytes > store.PageBytes {
-			last := page.Items[len(page.Items)-1]
-			page.Next = q.NextAfter(place(q.Index, &last).Sort, last.Key)
-			return page, nil
+		if !filling.Add(given(row)) {
+			break
 		}
-		page.Items = append(page.Items, *given(row))
-		bytes += len(row.Body)
 	}
-	return page, nil
+	return filling.Page, nil
 }
 
 // Scan walks through all items, as of each call.
@@ -74,7 +70,7 @@ func (s *Store) Scan(ctx context.Context, after store.Key, limit int) ([]store.I
 // rows gives what follows the place after which the page begins, in order.
 func (s *Store) rows(q store.Query, span store.Span) []*store.Item {
 	order := func(a, b *store.Item) int {
-		c := cmp.Or(cmp.Compare(place(q.Index, a).Sort, place(q.Index, b).Sort), compareKeys(a.Key, b.Key))
+		c := cmp.Or(cmp.Compare(a.PlaceIn(q.Index).Sort, b.PlaceIn(q.Index).Sort), compareKeys(a.Key, b.Key))
 		if q.Descending {
 			return -c
 		}
@@ -82,7 +78,7 @@ func (s *Store) rows(q store.Query, span store.Span) []*store.Item {
 	}
 	var rows []*store.Item
 	for _, item := range s.now.items {
-		at := place(q.Index, item)
+		at := item.PlaceIn(q.Index)
 		if at == nil || at.Part != q.Part || at.Sort < span.From || span.To != "" && at.Sort >= span.To {
 			continue
 		}
@@ -107,15 +103,4 @@ func follows(q store.Query, after *store.Place, sort string, key store.Key) bool
 
 func compareKeys(a, b store.Key) int {
 	return cmp.Or(cmp.Compare(a.Part, b.Part), cmp.Compare(a.Sort, b.Sort))
-}
-
-func place(index store.Index, item *store.Item) *store.IndexKey {
-	switch index {
-	case store.ByList:
-		return item.List
-	case store.ByDue:
-		return item.Due
-	default:
-		return &store.IndexKey{Part: item.Part, Sort: item.Sort}
-	}
 }
