@@ -29,13 +29,26 @@ func (c *Coordinator) Resolve(ctx context.Context, req ResolveRequest) (Exceptio
 		return ExceptionView{}, err
 	}
 	if exc.Resolution == WayRollback {
-		_, err := c.Rollback(ctx, PersonRequest{Run: exc.Run, By: req.By, Reason: req.Reason})
-		return exceptionView(exc), err
+		return exceptionView(exc), c.rollbackOf(ctx, exc)
 	}
 	if err := c.afterResolve(ctx, exc); err != nil {
 		c.cfg.Log.Warn("resolution not carried out yet, the watch will", "exception", exc.ID, "err", err)
 	}
 	return exceptionView(exc), nil
+}
+
+// rollbackOf makes the rollback that a person has decided on; where this process
+// dies before it has, the watch does.
+func (c *Coordinator) rollbackOf(ctx context.Context, exc *record.Exception) error {
+	_, err := c.Rollback(ctx, PersonRequest{Run: exc.Run, By: exc.By, Reason: exc.Reason})
+	if err != nil && !errors.Is(err, ErrNotPossible) {
+		return err
+	}
+	exc.Delivered = true // made, or never to be
+	if noted := c.write(ctx, exc.Put()); noted != nil && !errors.Is(noted, store.ErrCondition) {
+		return fmt.Errorf("noting the rollback: %w", noted)
+	}
+	return err
 }
 
 // afterResolve tells the engine: the waiting state, the next generation's
@@ -153,7 +166,7 @@ func (r *resolution) carryOut(ctx context.Context) error {
 	}
 	if r.req.Way == WayClose || r.req.Way == WayRollback {
 		r.c.closeRun(&run, outerloop.StatusFailed, "closed by "+r.req.By+reasonText(r.req.Reason))
-		r.exc.Delivered = true
+		r.exc.Delivered = r.req.Way == WayClose
 		return r.commit(ctx, append(run.Closing(), r.exc.Put())...)
 	}
 	if r.exc.Blocks {

@@ -181,3 +181,30 @@ func TestNoRollback(t *testing.T) {
 	other.run(time.Hour, 1000)
 	refused(other, run, "nothing that can be undone; cannot be undone and stays: a:send")
 }
+
+// R35, R41: a rollback that a person has decided on is made by the watch where
+// the process died before it was; once, and nothing is done when all is done.
+func TestDecidedRollbackIsMade(t *testing.T) {
+	t.Parallel()
+	w, did := rolling(t)
+	run := start(t, w, `{"key":"a"}`)
+	w.run(time.Hour, 5000)
+	exc := exceptionOf(t, w)
+	left := 1 // the resolution is written, then the process dies
+	healthy := w.store
+	w.store = dying{healthy, &left}
+	w.boot()
+	if _, err := w.coord.Resolve(w.ctx, coordinator.ResolveRequest{Exception: exc.ID, Way: coordinator.WayRollback, By: "ann"}); !errors.Is(err, errDead) {
+		t.Fatalf("the process lives on: %v", err)
+	}
+	w.store = healthy
+	w.boot()
+	want(t, w, run, outerloop.StatusFailed)
+	w.watched(t, 6)
+	if got := fmt.Sprint(*did); got != "[open first open second shut second shut first]" {
+		t.Errorf("done was %s\n%s", got, w.tail(40))
+	}
+	if tick, err := w.coord.Watch(w.ctx); err != nil || len(tick.Repaired) != 0 {
+		t.Errorf("the watch finds %+v, %v", tick.Repaired, err)
+	}
+}

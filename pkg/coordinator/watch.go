@@ -146,6 +146,13 @@ func (c *Coordinator) repairException(ctx context.Context, key store.Key, tick *
 	if err != nil || exc == nil || exc.Delivered {
 		return err
 	}
+	if exc.Resolution == WayRollback {
+		if err := c.rollbackOf(ctx, exc); err != nil {
+			return err
+		}
+		tick.repaired("exception %s: rollback made", exc.ID)
+		return nil
+	}
 	if err := c.deliverException(ctx, exc); err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"sync"
 
 	"github.com/outerloop-dev/outerloop/pkg/loop"
 )
@@ -110,8 +111,10 @@ func matching(names []string, pattern string) ([]string, error) {
 // the declarations in names only.
 type recorder struct {
 	fsys  fs.FS
-	files map[string]string
 	names []string
+	// mu guards files: loops are read at the same time.
+	mu    sync.Mutex
+	files map[string]string
 }
 
 // Open is not supported: files are read whole.
@@ -121,6 +124,8 @@ func (r *recorder) Open(name string) (fs.File, error) { return texts(nil).Open(n
 func (r *recorder) ReadFile(name string) ([]byte, error) {
 	raw, err := fs.ReadFile(r.fsys, name)
 	if err == nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
 		r.files[name] = string(raw)
 	}
 	return raw, err

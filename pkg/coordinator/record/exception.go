@@ -73,6 +73,10 @@ func DecodeException(item *store.Item) (*Exception, error) {
 	return e, nil
 }
 
+// ResolvedByRollback is the resolution whose rollback has yet to be made while
+// the exception is not delivered.
+const ResolvedByRollback = "rollback"
+
 // Resolved tells whether a person has answered.
 func (e *Exception) Resolved() bool { return e.Resolution != "" }
 
@@ -83,7 +87,7 @@ func (e *Exception) Put() store.Op {
 	part := ExceptionsOpen
 	if e.Resolved() {
 		part = ExceptionsResolved
-		if e.Token != "" && !e.Delivered {
+		if !e.Delivered && (e.Token != "" || e.Resolution == ResolvedByRollback) {
 			item.Due = due(e.At, key)
 		}
 	}
