@@ -20,9 +20,11 @@ type VersionClient interface {
 	PublishStateMachineVersion(context.Context, *sfn.PublishStateMachineVersionInput, ...func(*sfn.Options)) (*sfn.PublishStateMachineVersionOutput, error)
 	CreateStateMachineAlias(context.Context, *sfn.CreateStateMachineAliasInput, ...func(*sfn.Options)) (*sfn.CreateStateMachineAliasOutput, error)
 	UpdateStateMachineAlias(context.Context, *sfn.UpdateStateMachineAliasInput, ...func(*sfn.Options)) (*sfn.UpdateStateMachineAliasOutput, error)
+	ListStateMachineVersions(context.Context, *sfn.ListStateMachineVersionsInput, ...func(*sfn.Options)) (*sfn.ListStateMachineVersionsOutput, error)
+	DeleteStateMachineVersion(context.Context, *sfn.DeleteStateMachineVersionInput, ...func(*sfn.Options)) (*sfn.DeleteStateMachineVersionOutput, error)
 }
 
-// Versions publishes versions of machines. Old ones are never deleted here.
+// Versions publishes versions of machines, and retires old ones (Publisher.Retire).
 type Versions struct{ Client VersionClient }
 
 // Publish makes a version of a machine as it stands. A machine that has not

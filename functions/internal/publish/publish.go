@@ -138,7 +138,22 @@ func (f *Function) latest(ctx context.Context, kind string, p properties) (answe
 		}
 	}
 	out.Data = map[string]string{"Version": version}
-	return out, f.release(ctx, machines.Latest{Loop: p.Loop, Hash: p.Hash, Machine: version})
+	if err := f.release(ctx, machines.Latest{Loop: p.Loop, Hash: p.Hash, Machine: version}); err != nil || p.StateMachine == "" {
+		return out, err
+	}
+	f.retire(ctx, p)
+	return out, nil
+}
+
+// retire deletes versions that nobody needs. A deployment does not fail for it.
+func (f *Function) retire(ctx context.Context, p properties) {
+	deleted, err := f.cfg.Publisher.Retire(ctx, p.Loop, p.StateMachine, f.cfg.Versions)
+	if err != nil {
+		f.cfg.Log.WarnContext(ctx, "old versions of a machine stay", "loop", p.Loop, "error", err)
+	}
+	if len(deleted) > 0 {
+		f.cfg.Log.InfoContext(ctx, "old versions of a machine are deleted", "loop", p.Loop, "versions", deleted)
+	}
 }
 
 // release lets new runs pin a definition, and moves the alias that people see.

@@ -20,9 +20,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
 	"github.com/aws/aws-sdk-go-v2/service/sfn/types"
 
+	"github.com/outerloop-dev/outerloop"
 	"github.com/outerloop-dev/outerloop/functions/internal/machines"
 	"github.com/outerloop-dev/outerloop/functions/internal/publish"
+	"github.com/outerloop-dev/outerloop/pkg/coordinator/record"
 	"github.com/outerloop-dev/outerloop/pkg/project"
+	"github.com/outerloop-dev/outerloop/pkg/store"
 	"github.com/outerloop-dev/outerloop/pkg/store/storetest/memstore"
 )
 
@@ -35,6 +38,7 @@ const (
 type states struct {
 	versions int
 	alias    string
+	deleted  []string
 }
 
 func (s *states) PublishStateMachineVersion(_ context.Context, in *sfn.PublishStateMachineVersionInput, _ ...func(*sfn.Options)) (*sfn.PublishStateMachineVersionOutput, error) {
@@ -53,6 +57,30 @@ func (s *states) UpdateStateMachineAlias(_ context.Context, in *sfn.UpdateStateM
 	}
 	s.alias = *in.RoutingConfiguration[0].StateMachineVersionArn
 	return &sfn.UpdateStateMachineAliasOutput{}, nil
+}
+
+// ListStateMachineVersions gives two a page, newest first.
+func (s *states) ListStateMachineVersions(_ context.Context, in *sfn.ListStateMachineVersionsInput, _ ...func(*sfn.Options)) (*sfn.ListStateMachineVersionsOutput, error) {
+	out, from := &sfn.ListStateMachineVersionsOutput{}, s.versions
+	if in.NextToken != nil {
+		if _, err := fmt.Sscan(*in.NextToken, &from); err != nil {
+			return nil, err
+		}
+	}
+	for ; from > 0 && len(out.StateMachineVersions) < 2; from-- {
+		if version := fmt.Sprint(machine, ":", from); !slices.Contains(s.deleted, version) {
+			out.StateMachineVersions = append(out.StateMachineVersions, types.StateMachineVersionListItem{StateMachineVersionArn: &version})
+		}
+	}
+	if from > 0 {
+		out.NextToken = aws.String(fmt.Sprint(from))
+	}
+	return out, nil
+}
+
+func (s *states) DeleteStateMachineVersion(_ context.Context, in *sfn.DeleteStateMachineVersionInput, _ ...func(*sfn.Options)) (*sfn.DeleteStateMachineVersionOutput, error) {
+	s.deleted = append(s.deleted, *in.StateMachineVersionArn)
+	return &sfn.DeleteStateMachineVersionOutput{}, nil
 }
 
 type objects map[string]string
@@ -78,6 +106,7 @@ type bundle struct {
 	fn      *publish.Function
 	told    []map[string]any
 	hash    string
+	store   *memstore.Store
 	defs    *machines.Definitions
 	now     time.Time
 }
@@ -93,6 +122,7 @@ func setup(t *testing.T) *bundle {
 	b.hash = project.Hash(content)
 	b.objects["assets/b.json"] = string(content)
 	db, ids := memstore.New(), 0
+	b.store = db
 	b.defs = machines.NewDefinitions(db, db, func() time.Time { return b.now })
 	b.fn = publish.New(publish.Config{
 		Publisher:   machines.Publisher{Store: db, Blobs: db, IDs: func() string { ids++; return fmt.Sprint(ids) }},
@@ -224,5 +254,29 @@ func TestFiles(t *testing.T) {
 	slices.Sort(put)
 	if fmt.Sprint(put) != "[acme/connections/stock/deep/x.csv acme/connections/stock/stock.csv]" {
 		t.Errorf("put %v", put)
+	}
+}
+
+// Old versions go, but for the newest five, the released one, and those that
+// open and failed runs have pinned (R69).
+func TestOldVersionsGo(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.ok("Create", b.definition())
+	for range 7 {
+		b.ok("Update", b.latest())
+	}
+	if want := []string{machine + ":1", machine + ":2"}; !slices.Equal(b.states.deleted, want) {
+		t.Errorf("deleted %v, want %v", b.states.deleted, want)
+	}
+	old := []byte(`{"loop":"research-topic","bundle":"sha256:x","machine":"` + machine + `:3"}`)
+	failed := record.Run{ID: "topic-1", Loop: loopName, Definition: "old", Status: outerloop.StatusFailed, Started: b.now, Ended: b.now}
+	if err := b.store.Write(t.Context(), "old", store.Create(store.Item{Key: machines.RecordKey("old"), Body: old}), failed.Put()); err != nil {
+		t.Fatal(err)
+	}
+	b.ok("Update", b.latest())
+	b.ok("Update", b.latest())
+	if want := []string{machine + ":1", machine + ":2", machine + ":4"}; !slices.Equal(b.states.deleted, want) {
+		t.Errorf("deleted %v, want %v", b.states.deleted, want)
 	}
 }
