@@ -35,8 +35,6 @@ const (
 	KindConflict = "conflict"
 	// KindTwice: one run did the same action with the same payload under two keys (R58).
 	KindTwice = "twice"
-	// KindRepeated: the same call was made again and again without progress (R58).
-	KindRepeated = "repeated"
 	// KindMissed: a schedule's fire has not come (R58).
 	KindMissed = "missed"
 )

@@ -73,6 +73,7 @@ func (q *delivered) conclude(ctx context.Context, step *record.Step, end ending)
 		return gate.Verdict{}, fmt.Errorf("settling: %w", err)
 	}
 	q.tellMoot(ctx, moot)
+	q.tellClashes(ctx)
 	q.seeWhetherEnough(ctx)
 	return verdict, nil
 }
@@ -158,9 +159,11 @@ func (q *delivered) writeFact(ctx context.Context, step *record.Step, name strin
 	if read, known := reader.Facts[name]; known && read != fact.Stored && (read != 0 || !fact.Gone(q.c.now())) {
 		return store.Op{}, &fault{class: outerloop.ClassConflict, cause: fmt.Sprintf("fact %s has changed since it was read (version %d, now %d)", name, read, fact.Stored)}
 	}
+	before := fact.Value
 	if fact.Value, err = q.c.keep(ctx, value); err != nil {
 		return store.Op{}, err
 	}
+	q.seeClash(fact, before)
 	fact.At, fact.Run, fact.Step, fact.ApprovedBy, fact.Until = q.c.now(), q.run.ID, q.Step, approvedBy(step), time.Time{}
 	if p := q.def.Project; p != nil {
 		if declared, ok := p.Fact(name); ok && declared.Keep > 0 {

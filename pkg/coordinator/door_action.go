@@ -49,7 +49,25 @@ func (q *call) resolveAction(ctx context.Context, p *prepared, approval *record.
 	if len(p.reasons) == 0 {
 		return nil
 	}
+	if done, err := q.alreadyDone(ctx, p); err != nil || done {
+		return err
+	}
 	return q.needApproval(ctx, approvalNeeded{content: p.raw, hash: p.hash, action: true, reasons: p.reasons, entry: p.entry}, nil)
+}
+
+// alreadyDone tells whether the action log has this very action, done with this
+// very payload: then nobody is asked, since begin gives the recorded result and
+// never executes it, whatever started the run.
+func (q *call) alreadyDone(ctx context.Context, p *prepared) (bool, error) {
+	a, err := one(ctx, q.c, record.ActionKey(q.run.Loop, p.entry), record.DecodeAction)
+	if err != nil {
+		return false, fmt.Errorf("reading action %s: %w", p.entry, err)
+	}
+	if a == nil || a.State != record.ActionDone || a.Hash != p.hash {
+		return false, nil
+	}
+	p.reasons = nil
+	return true, nil
 }
 
 // standing tells what an approval that exists already means for the input as it

@@ -76,7 +76,8 @@ func (d *delivered) finish(ctx context.Context) (gate.Verdict, error) {
 		d.run = &started
 	}
 	run := *d.run
-	if run.Counts, err = d.c.countSteps(ctx, run.ID); err != nil {
+	twice := doneTwice{}
+	if run.Counts, err = d.c.countSteps(ctx, run.ID, twice.look); err != nil {
 		return gate.Verdict{}, err
 	}
 	run.Output = output
@@ -92,6 +93,7 @@ func (d *delivered) finish(ctx context.Context) (gate.Verdict, error) {
 	if err := d.c.write(ctx, ops...); err != nil {
 		return gate.Verdict{}, err
 	}
+	twice.tell(ctx, d.c, &run)
 	return gate.Verdict{Note: gate.Note{Outcome: &completed}}, nil
 }
 
@@ -195,12 +197,16 @@ func (c *Coordinator) aggregate(ctx context.Context, run *record.Run) (store.Op,
 }
 
 // countSteps counts a run's steps by outcome, those under way by state.
-func (c *Coordinator) countSteps(ctx context.Context, id string) (map[string]int, error) {
+// look is shown each of them; nil: nobody looks.
+func (c *Coordinator) countSteps(ctx context.Context, id string, look func(*record.Step)) (map[string]int, error) {
 	counts := map[string]int{}
 	err := c.each(ctx, store.Query{Part: record.RunKey(id).Part, Prefix: record.StepsPrefix(""), Limit: 500}, func(item *store.Item) error {
 		step, err := c.records.Step(item)
 		if err == nil {
 			counts[countName(step)]++
+		}
+		if err == nil && look != nil {
+			look(step)
 		}
 		return err
 	})

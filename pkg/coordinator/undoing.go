@@ -50,7 +50,7 @@ func (c *Coordinator) driveRollback(ctx context.Context, id string) error {
 			}
 			return next{worker: u.Worker, delivery: &gate.Delivery{Run: id, Gen: run.Gen, Step: u.Path}}, c.write(ctx, ops...)
 		}
-		if run.Counts, err = c.countSteps(ctx, id); err != nil {
+		if run.Counts, err = c.countSteps(ctx, id, nil); err != nil {
 			return next{}, err
 		}
 		c.closeRun(run, outerloop.StatusCompleted, "")

@@ -24,6 +24,8 @@ type view struct {
 	input any
 	items map[record.Address]any
 	facts map[string]any
+	// clashes are facts to which another step of the run gave another value.
+	clashes []Alert
 	// work is the worker's own input, for a charter's rules; resolveWork computes
 	// it where it was not yet.
 	work        any
