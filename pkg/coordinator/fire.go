@@ -170,6 +170,9 @@ func (c *Coordinator) Accept(ctx context.Context, req WebhookRequest) (Published
 	if req.ID == "" || req.Name == "" {
 		return Published{}, &InputError{What: "webhook", Faults: []string{"has no name or no id"}}
 	}
+	if err := c.checkWebhook(ctx, req); err != nil {
+		return Published{}, err
+	}
 	headers := map[string]any{}
 	for key, value := range req.Headers {
 		headers[key] = value
@@ -181,6 +184,26 @@ func (c *Coordinator) Accept(ctx context.Context, req WebhookRequest) (Published
 	return c.tell(ctx, &record.Event{
 		Name: record.Webhooked(req.Name), Data: data, ID: record.ShortID("webhook", req.ID), At: req.At.UTC().Truncate(time.Millisecond),
 	}, true)
+}
+
+// checkWebhook checks a body by the schema that its declaration gives, where a
+// loop of the catalogue listens.
+func (c *Coordinator) checkWebhook(ctx context.Context, req WebhookRequest) error {
+	subscribed, err := c.subscribers(ctx, func(t *loop.TriggerRule) bool { return t.Kind == loop.TriggerWebhook && t.Name == req.Name })
+	if err != nil {
+		return err
+	}
+	for _, s := range subscribed {
+		def, _, err := c.latest(ctx, s.loop)
+		if err != nil {
+			return err
+		}
+		if body := def.Webhooks[req.Name]; body != nil {
+			_, err := checked("webhook "+req.Name, body, req.Body)
+			return err
+		}
+	}
+	return nil
 }
 
 func (c *Coordinator) paused(ctx context.Context, name string) (bool, error) {

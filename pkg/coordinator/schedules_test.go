@@ -144,7 +144,7 @@ output: {text: "${one.text}"}
 func TestAccept(t *testing.T) {
 	t.Parallel()
 	project := files(hookedLoop, nil)
-	project["outerloop.yaml"] += "\nwebhooks: {payments: {verify: stripe, secrets: [pay-hook]}}\n"
+	project["outerloop.yaml"] += "\nwebhooks: {payments: {verify: stripe, secrets: [pay-hook], body: {type: object, properties: {id: {type: string}, amount: {type: number}}, required: [id, amount]}}}\n"
 	w := newWorld(t, project)
 	usual(w)
 	accept := func(id string, amount string) coordinator.Published {
@@ -192,7 +192,7 @@ func TestAccept(t *testing.T) {
 	if got := runs(); got != "paid evt-2 2026-12-02, paid evt-1 2026-11-30" {
 		t.Errorf("resumed, runs %s", got)
 	}
-	for _, wrong := range []coordinator.WebhookRequest{{Name: "payments", Body: json.RawMessage(`{}`)}, {Name: "payments", ID: "x", Body: json.RawMessage(`a=b`)}} {
+	for _, wrong := range []coordinator.WebhookRequest{{Name: "payments", Body: json.RawMessage(`{}`)}, {Name: "payments", ID: "x", Body: json.RawMessage(`a=b`)}, {Name: "payments", ID: "y", Body: json.RawMessage(`{"id":"y","amount":"5"}`)}} {
 		if _, err := w.coord.Accept(w.ctx, wrong); !errors.Is(err, coordinator.ErrInput) {
 			t.Errorf("%+v: %v", wrong, err)
 		}

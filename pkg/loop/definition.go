@@ -42,6 +42,9 @@ type Definition struct {
 	Accept []AcceptRule
 	// Events are the schemas of the events that the loop waits for or starts by, by name.
 	Events map[string]*schema.Schema
+	// Webhooks are the schemas of the bodies of the webhooks that it starts by, by
+	// name; one that declares none is not among them.
+	Webhooks map[string]*schema.Schema
 
 	byPath map[string]*Node
 }

@@ -190,6 +190,10 @@ func (c *checker) webhook(name string, at *source.Node) *schema.Type {
 	c.add(ps)
 	if s != nil {
 		body = s.Type()
+		if c.def.Webhooks == nil {
+			c.def.Webhooks = map[string]*schema.Schema{}
+		}
+		c.def.Webhooks[name] = s
 	}
 	return rule.EventType(body)
 }
