@@ -86,7 +86,7 @@ func (d *Desk) sendLane(ctx context.Context, key store.Key) (bool, error) {
 	m := d.message(l)
 	sendErr := d.channel(l.Channel).Send(ctx, m)
 	if sendErr != nil && ctx.Err() != nil {
-		return false, nil // whoever looks after inHand sends it
+		return false, nil //nolint:nilerr // whoever looks after inHand sends it
 	}
 	return sendErr == nil, d.note(ctx, key, m, sendErr)
 }

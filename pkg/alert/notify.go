@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/outerloop-dev/outerloop/pkg/coordinator"
 	"github.com/outerloop-dev/outerloop/pkg/store"
@@ -97,12 +96,4 @@ func (d *Desk) write(ctx context.Context, ops ...store.Op) error {
 		}
 		return err
 	}
-}
-
-// nextDue is the earlier of two times of which zero is never.
-func nextDue(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
 }

@@ -76,15 +76,15 @@ func TestEndpointsThatDoNotTakeIt(t *testing.T) {
 		later  time.Duration // asked for; 0: none
 		final  bool
 	}{
-		{"throttled, seconds", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Retry-After", "90"); w.WriteHeader(429) }, 90 * time.Second, false},
+		{"throttled, seconds", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Retry-After", "90"); w.WriteHeader(http.StatusTooManyRequests) }, 90 * time.Second, false},
 		{"throttled, a date", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", now.Add(time.Hour).Format(http.TimeFormat))
-			w.WriteHeader(503)
+			w.WriteHeader(http.StatusServiceUnavailable)
 		}, time.Hour, false},
-		{"throttled without a word", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(429) }, 0, false},
-		{"broken", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }, 0, false},
-		{"gone", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) }, 0, true},
-		{"wrong secret", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(403) }, 0, true},
+		{"throttled without a word", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTooManyRequests) }, 0, false},
+		{"broken", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, 0, false},
+		{"gone", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }, 0, true},
+		{"wrong secret", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }, 0, true},
 		{"elsewhere", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://evil.example/", http.StatusTemporaryRedirect)
 		}, 0, true},
