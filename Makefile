@@ -16,7 +16,7 @@ RACE     := . ./pkg/gate/... ./pkg/rule/... ./pkg/schema/... ./pkg/store ./pkg/s
             ./pkg/worker/... ./pkg/local/... ./functions/...
 
 help: ## Show this list
-	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(BIN): $(GOFILES) go.mod
 	@mkdir -p $(BUILD)
@@ -67,6 +67,31 @@ infra-test: $(LINT) ## Test the AWS stack and its builder
 # W3005: the CDK writes dependencies that a GetAtt implies.
 cfn-lint: $(CFN_LINT) ## Check the templates in infra/cdk.out (make synth writes them)
 	$(CFN_LINT) --ignore-checks W3005 --template infra/cdk.out/*.template.json
+
+stack-local: $(CDK) ## Deploy the stack to MiniStack on this machine and run S1 there: minutes, no token
+	OUTERLOOP_STACK_TEST=1 OUTERLOOP_CDK=$(CDK) go test ./localstack -run TestStack -count=1 -v -timeout 60m
+
+# LocalStack in a container; other images than the pinned one need LOCALSTACK_AUTH_TOKEN.
+LOCALSTACK_URL := http://127.0.0.1:$(or $(LOCALSTACK_PORT),4566)
+LOCALSTACK_ENV := AWS_ENDPOINT_URL=$(LOCALSTACK_URL) AWS_ENDPOINT_URL_S3=$(LOCALSTACK_URL) AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test \
+                  AWS_REGION=us-east-1 AWS_DEFAULT_REGION=us-east-1 JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=1
+
+localstack-up: ## Start LocalStack (Docker)
+	docker compose -f localstack/compose.yaml up --detach --wait
+
+localstack-deploy: $(CDK) ## Deploy the stack to LocalStack (SYNTH='-c architecture=amd64 -c loops=crm-followup')
+	$(MAKE) synth SYNTH="-c deletable=yes $(SYNTH)"
+	cd infra && $(LOCALSTACK_ENV) $(CDK) bootstrap --app cdk.out aws://000000000000/us-east-1
+	cd infra && $(LOCALSTACK_ENV) $(CDK) deploy --app cdk.out --require-approval never --no-notices
+
+localstack-smoke: $(BIN) ## Run S1 on LocalStack's stack by the command line
+	go build -trimpath -o $(BUILD)/outerloop-aws ./cmd/outerloop-aws
+	$(LOCALSTACK_ENV) localstack/smoke.sh
+
+localstack-down: ## Stop LocalStack and forget what it held
+	docker compose -f localstack/compose.yaml down --volumes
+
+.PHONY: stack-local localstack-up localstack-deploy localstack-smoke localstack-down
 
 bench: ## Measure the engine and the store; writes build/bench.json
 	@mkdir -p $(BUILD)

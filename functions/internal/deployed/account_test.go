@@ -39,6 +39,7 @@ import (
 	"github.com/outerloop-dev/outerloop/functions/internal/boot"
 	"github.com/outerloop-dev/outerloop/pkg/local/durable"
 	"github.com/outerloop-dev/outerloop/pkg/local/sfnapi"
+	"github.com/outerloop-dev/outerloop/pkg/store"
 	"github.com/outerloop-dev/outerloop/pkg/store/sqlitestore"
 	"github.com/outerloop-dev/outerloop/pkg/store/storetest/dynamofake"
 )
@@ -59,6 +60,7 @@ type account struct {
 
 	mu     sync.Mutex
 	counts map[string]int
+	usage  store.Usage
 	// trouble says what goes wrong with an invocation; nil: nothing.
 	trouble func(function string, payload []byte) trouble
 }
@@ -153,7 +155,9 @@ func (a *account) call(function string, payload []byte) (out []byte, failed *mes
 		a.Fatalf("there is no function %s", function)
 	}
 	ctx := lambdacontext.NewContext(context.Background(), &lambdacontext.LambdaContext{AwsRequestID: fmt.Sprintf("request-%d", a.requests.Add(1))})
+	ctx, meter := store.WithMeter(ctx)
 	out, err := awslambda.NewHandler(serve).Invoke(ctx, payload)
+	a.used(meter.Usage())
 	var named messages.InvokeResponse_Error
 	switch {
 	case errors.As(err, &named):
@@ -162,6 +166,15 @@ func (a *account) call(function string, payload []byte) (out []byte, failed *mes
 		return nil, &messages.InvokeResponse_Error{Type: fmt.Sprintf("%T", err), Message: err.Error()}
 	}
 	return out, nil
+}
+
+// used adds up what invocations took of the table.
+func (a *account) used(u store.Usage) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.usage.Calls += u.Calls
+	a.usage.WriteUnits += u.WriteUnits
+	a.usage.ReadUnits += u.ReadUnits
 }
 
 // Invoke is the Lambda API.

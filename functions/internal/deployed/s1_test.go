@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -144,7 +145,24 @@ func TestFollowUpOnFunctions(t *testing.T) {
 		t.Errorf("a late word: %+v", late.Error)
 	}
 	a.compare(first.Run, onEmbedded(t))
-	t.Logf("%d states entered; %v", a.counts["states entered"], a.counts)
+	gates, workers := a.invoked("acme-gate-"), a.invoked("acme-worker-")
+	t.Logf("%d states entered, %d gate calls, %d calls of workers, %d of the approval function, %.0f write units, %.0f read units; %v",
+		a.counts["states entered"], gates, workers, a.invoked("acme-approval"), a.usage.WriteUnits, a.usage.ReadUnits, a.counts)
+	if a.usage.WriteUnits == 0 || gates < workers {
+		t.Errorf("%+v of the table, %d gate calls for %d of workers: the meter does not count", a.usage, gates, workers)
+	}
+}
+
+// invoked is how often functions were whose names begin so.
+func (a *account) invoked(prefix string) (n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for what, count := range a.counts {
+		if strings.HasPrefix(what, "invoked "+prefix) {
+			n += count
+		}
+	}
+	return n
 }
 
 // decideAll lets the run go on and approves what it asks, twice, and says the

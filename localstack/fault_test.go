@@ -1,0 +1,127 @@
+package localstack_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/outerloop-dev/outerloop/pkg/store/dynamostore"
+)
+
+// rows is how many of the export's rows the second run gets.
+const rows = 60
+
+// webhooks sends a signed delivery, wrong ones, and the same again, and answers
+// the one run that came of it.
+func (s *deployedStack) webhooks() string {
+	s.Helper()
+	s.secret("crm-hook-new", "not yet in use")
+	s.secret("crm-hook", "known to the CRM alone")
+	body := `{"exported":"` + exported + `","file":"` + s.upload() + `"}`
+	for _, delivery := range []struct {
+		what, secret, id string
+		want             int
+	}{
+		{"signed with another secret", "guessed", "evt-1", http.StatusUnauthorized},
+		{"signed, with the older of two secrets", "known to the CRM alone", "evt-1", http.StatusAccepted},
+		{"the same again", "known to the CRM alone", "evt-1", http.StatusAccepted},
+	} {
+		got := s.posts(delivery.secret, delivery.id, body)
+		if got != delivery.want {
+			s.Errorf("a webhook %s: %d, want %d", delivery.what, got, delivery.want)
+		}
+		note("webhook %s: %d", delivery.what, got)
+	}
+	return s.awaitRun(exported[:10])
+}
+
+// upload keeps a part of the export as a blob, and answers its reference.
+func (s *deployedStack) upload() string {
+	s.Helper()
+	content, err := os.ReadFile(filepath.Join(s.dir, "exports", "crm.csv"))
+	must(s, err)
+	lines := strings.SplitAfterN(string(content), "\n", rows+2)
+	blobs, err := dynamostore.New(dynamostore.Config{
+		Client: s.table(), Table: project, Bucket: s.bucket, Prefix: "blobs/", Now: time.Now,
+		Objects: s3.NewFromConfig(s.aws, func(o *s3.Options) { o.UsePathStyle = true }),
+	})
+	must(s, err)
+	ref, err := blobs.PutBlob(s.Context(), []byte(strings.Join(lines[:rows+1], "")))
+	must(s, err)
+	return ref
+}
+
+// breaks gives a worker code that ends at its start. AWS would deliver its
+// messages again after six times its time limit, up to a hundred times; the
+// test has its queue do so sooner and fewer times.
+func (s *deployedStack) breaks(worker string) {
+	s.Helper()
+	function, queue := project+"-worker-"+worker, project+"-"+worker
+	_, err := lambda.NewFromConfig(s.aws).UpdateFunctionCode(s.Context(), &lambda.UpdateFunctionCodeInput{FunctionName: &function, ZipFile: dies()})
+	must(s, err)
+	url, err := s.queues().GetQueueUrl(s.Context(), &sqs.GetQueueUrlInput{QueueName: &queue})
+	must(s, err)
+	_, err = s.queues().SetQueueAttributes(s.Context(), &sqs.SetQueueAttributesInput{QueueUrl: url.QueueUrl, Attributes: map[string]string{
+		"VisibilityTimeout": "2",
+		"RedrivePolicy":     `{"deadLetterTargetArn":"arn:aws:sqs:` + region + ":" + account + ":" + queue + `-dlq","maxReceiveCount":"3"}`,
+	}})
+	must(s, err)
+	note("%s now ends with code 1 before it does anything; its messages are received 3 times, then are dead letters", function)
+}
+
+// ruleHolds sees the failed drafts made by the declared backup, and the run
+// complete.
+func (s *deployedStack) ruleHolds(run string) {
+	s.Helper()
+	looked := -1
+	s.until(12*time.Minute, "dead letters are answered by the step's rule, and the backup has written", func() bool {
+		// The emulator's schedules drift by its ten seconds' ticks, and may miss the
+		// minute in which the watch reads dead letters.
+		if now := time.Now(); now.Minute()%5 == 0 && now.Minute() != looked {
+			looked = now.Minute()
+			if out, failed := s.invoke(project+"-watch", map[string]string{"source": "aws.scheduler"}); failed != "" {
+				s.Errorf("the watch: %s %s", failed, out)
+			}
+		}
+		v := s.show(run)
+		return v.Status == "awaiting_approval" && !undecided(v) || v.Status == "completed"
+	})
+	s.decide(run)
+	v := s.show(run)
+	backed := 0
+	for _, step := range v.Steps {
+		if !strings.HasSuffix(step.Path, "/draft") || step.Status+step.Outcome == "" || step.Outcome == "not_needed" {
+			continue
+		}
+		if step.Worker != "followup-template" {
+			s.Errorf("%s was done by %s: %s %s", step.Path, step.Worker, step.Status, step.Outcome)
+		}
+		backed++
+	}
+	if backed == 0 || v.Status != "completed" {
+		s.Errorf("%d drafts of the backup; the run is %s: %s", backed, v.Status, v.Reason)
+	}
+	var runs []shown
+	s.decode(s.outerloop(0, "runs", loopName, "-o", "json"), &runs)
+	if len(runs) != 2 {
+		s.Errorf("%d runs, want one of the schedule and one of the webhook: %+v", len(runs), runs)
+	}
+	note("%d drafts are the backup's (followup-template), the run is %s; %d runs in all, though the schedule fired every minute", backed, v.Status, len(runs))
+	note("$ outerloop show %s --target aws\n%s", run, head(s.outerloop(-1, "show", run), 20))
+}
+
+// undecided tells whether a draft is still open.
+func undecided(v shown) bool {
+	for _, step := range v.Steps {
+		if strings.HasSuffix(step.Path, "/draft") && step.Status == "open" {
+			return true
+		}
+	}
+	return false
+}
