@@ -53,7 +53,7 @@ func (d *deployment) gateRights() []right {
 	rights := append(d.logs(d.name(roleGate)+"-*"), d.writes()...)
 	rights[0].Because = "One role for all gates: each worker has a gate of its own, with a log group each."
 	rights = append(rights, d.removesWaiters())
-	return append(rights, d.executes(true)...)
+	return append(rights, d.executes()...)
 }
 
 func (d *deployment) approval(scope constructs.Construct) {
@@ -61,7 +61,7 @@ func (d *deployment) approval(scope constructs.Construct) {
 	d.approvals = d.coordinator(scope, function{
 		Name: roleApproval, Says: "Asks, decides, finishes; what people do with runs", Timeout: 60 * time.Second,
 		Environment: d.store(map[string]string{"OUTERLOOP_ALERT_TOPIC": *d.topic.TopicArn()}),
-	}, append(rights, d.executes(true)...)...)
+	}, append(rights, d.executes()...)...)
 }
 
 // invokesWorkers is the right to hand a worker what undoes its action.
@@ -80,7 +80,7 @@ const (
 
 func (d *deployment) trigger(scope constructs.Construct) {
 	rights := append(d.writes(), d.removes(), d.hands())
-	rights = append(rights, d.executes(true)...)
+	rights = append(rights, d.executes()...)
 	rights = append(rights,
 		consumes(*d.events.QueueArn()),
 		right{Do: []string{"sqs:SendMessage"}, On: []string{*d.missed.QueueArn()}},
@@ -127,7 +127,7 @@ func (d *deployment) neverLost(f awslambda.Function, times int, age time.Duratio
 
 func (d *deployment) watch(scope constructs.Construct) {
 	rights := append(d.writes(), d.removes(), d.alerts(), d.invokesWorkers(), d.hands())
-	rights = append(rights, d.executes(true)...)
+	rights = append(rights, d.executes()...)
 	rights = append(rights, right{Do: []string{"sqs:SendMessage"}, On: []string{*d.missed.QueueArn()}})
 	env := map[string]string{"OUTERLOOP_ALERT_TOPIC": *d.topic.TopicArn()}
 	if secrets := d.channels(); len(secrets) > 0 {

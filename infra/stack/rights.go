@@ -157,18 +157,12 @@ func (d *deployment) removesWaiters() right {
 }
 
 // executes are the rights over the project's machines and their tasks.
-func (d *deployment) executes(start bool) []right {
+func (d *deployment) executes() []right {
 	because := "A project's machines begin with its name; versions and loops come and go, and runs stay with those they began with."
-	rights := []right{
-		{Do: []string{"states:SendTaskFailure", "states:SendTaskSuccess"}, On: []string{arn("states", "stateMachine:"+d.project+"-*")}, Because: because},
+	return []right{
+		{Do: []string{"states:SendTaskFailure", "states:SendTaskSuccess", "states:StartExecution"}, On: []string{arn("states", "stateMachine:"+d.project+"-*")}, Because: because},
+		{Do: []string{"states:DescribeExecution", "states:StopExecution"}, On: []string{arn("states", "execution:"+d.project+"-*")}, Because: because},
 	}
-	if start {
-		rights = append(rights,
-			right{Do: []string{"states:StartExecution"}, On: []string{arn("states", "stateMachine:"+d.project+"-*")}, Because: because},
-			right{Do: []string{"states:DescribeExecution", "states:StopExecution"}, On: []string{arn("states", "execution:"+d.project+"-*")}, Because: because},
-		)
-	}
-	return rights
 }
 
 // alerts is the right to tell people.

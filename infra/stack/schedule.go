@@ -107,14 +107,14 @@ type schedule struct {
 	Times int
 }
 
-func (d *deployment) schedule(scope constructs.Construct, id string, s schedule) awsscheduler.CfnSchedule {
+func (d *deployment) schedule(scope constructs.Construct, id string, s schedule) {
 	var input strings.Builder
 	encoder := json.NewEncoder(&input)
 	encoder.SetEscapeHTML(false) // Scheduler's own < and >
 	if err := encoder.Encode(s.Input); err != nil {
 		panic(err) // of texts and numbers alone
 	}
-	return awsscheduler.NewCfnSchedule(scope, str(id), &awsscheduler.CfnScheduleProps{
+	awsscheduler.NewCfnSchedule(scope, str(id), &awsscheduler.CfnScheduleProps{
 		Name: str(d.name(s.Name)), GroupName: d.scheduleGroup, Description: str(short(s.Says, 512)),
 		ScheduleExpression: str(s.Expression), ScheduleExpressionTimezone: str(s.Zone),
 		FlexibleTimeWindow: map[string]any{"mode": "OFF"},
