@@ -103,6 +103,12 @@ bench-store: ## Measure both store adapters, lone and 64 in flight
 crash: $(BIN) ## Kill S1 and a fan-out with retries and approvals 1,000 times each; compare with undisturbed runs
 	go test ./internal/crashtest -run TestKill -count=1 -timeout 60m -parallel 8 -v -kills 1000
 
+sim: ## Simulate 10,000 seeds of faults, on every store, and show that the simulation sees
+	go test ./internal/sim -count=1 -timeout 30m -seeds 10000 -sees -v | grep -v '^=== '
+
+sim-ci: ## The simulation's part of CI: 2,000 seeds
+	go test ./internal/sim -count=1 -timeout 15m -seeds 2000
+
 generate: $(BIN) ## Write what is derived: compiled machines, help texts, tables in the docs
 	$(BIN) compile
 	go generate ./...
@@ -116,4 +122,4 @@ verify: $(BIN) lint ## Everything that must hold before a change lands: lint, te
 clean: ## Remove what was built (not the runs in .outerloop)
 	rm -rf $(BUILD)
 
-.PHONY: help build run dev test lint synth infra-test cfn-lint bench bench-store crash generate verify clean
+.PHONY: help build run dev test lint synth infra-test cfn-lint bench bench-store crash generate verify clean sim sim-ci

@@ -3,6 +3,7 @@ package sim
 import (
 	"container/heap"
 	"iter"
+	"runtime/debug"
 	"time"
 )
 
@@ -87,7 +88,7 @@ func (s *Sim) spawn(d time.Duration, name string, do func()) *actor {
 		defer func() {
 			if r := recover(); r != nil {
 				if _, ok := r.(killed); !ok {
-					panic(r)
+					s.guard.bad("I0", "%v\n%s", r, debug.Stack())
 				}
 			}
 		}()
@@ -181,5 +182,8 @@ func (s *Sim) end() {
 			a.ended = true
 			a.stop()
 		}
+	}
+	if s.backend.Close != nil {
+		s.backend.Close()
 	}
 }

@@ -29,15 +29,22 @@ const (
 	StepAgain        Fault = "engine: coordinator called twice"
 	Aborted          Fault = "engine: execution aborted by hand"
 	SecondDecider    Fault = "two people decide at once"
+	OtherPayload     Fault = "worker: another payload than its input"
+	EngineLies       Fault = "engine: a state goes on although its step is not settled"
+	SleepsAtWrite    Fault = "process sleeps before a write"
+	CancelledAtWrite Fault = "run cancelled between a read and a write"
 	ManyTimes        Fault = "worker fails again and again"
 )
 
+// anywhere are the faults that are no window.
+var anywhere = []Fault{
+	CrashBeforeWrite, CrashAfterWrite, CrashAtRead, CrashAtEngine, StoreThrottled, StoreLost, StoreNotDone, TokenLost, EngineSlow, NewProcess, Takeover,
+	HandlerFails, CallRefused, CallLost, AnswerLost, StepAgain, Aborted, SecondDecider, OtherPayload, EngineLies, SleepsAtWrite, CancelledAtWrite, ManyTimes,
+}
+
 // faults are all that a seed may aim at.
 func faults() []Fault {
-	out := []Fault{
-		CrashBeforeWrite, CrashAfterWrite, CrashAtRead, CrashAtEngine, StoreThrottled, StoreLost, StoreNotDone, TokenLost, EngineSlow, NewProcess, Takeover,
-		HandlerFails, CallRefused, CallLost, AnswerLost, StepAgain, Aborted, SecondDecider, ManyTimes,
-	}
+	out := slices.Clone(anywhere)
 	for _, w := range Windows {
 		if w.Forced {
 			out = append(out, w.Name)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"time"
 
 	"github.com/outerloop-dev/outerloop"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator"
@@ -16,6 +17,7 @@ import (
 // Invariants are what the guard demands, by their short names: those of the
 // protocol's executable model, and what the model does not cover.
 var Invariants = []struct{ Name, Says string }{
+	{"I0", "nothing panics"},
 	{"I1", "no action has two effects; `retry` has one because the provider dedupes its key"},
 	{"I1b", "no call is made of an action that is recorded as done, failed or somebody else's"},
 	{"I1c", "an action has one payload, and it is the payload that is called"},
@@ -39,6 +41,7 @@ var Invariants = []struct{ Name, Says string }{
 	{"I16", "a loop has no more open runs than its overlap policy allows; rates and breakers hold"},
 	{"I17", "indexes and numbers agree with their items"},
 	{"I18", "when all is over nothing is left over: no request, no exception, no execution, no lease"},
+	{"I21", "a fact that a step read is written only as it was read"},
 	{"I20", "a completed rollback has undone what it lists, each once, the last first"},
 	{"I19", "an answer that was given is the same when it is given again"},
 }
@@ -54,13 +57,18 @@ type guard struct {
 	asking map[string]map[string]bool
 	open   map[string]map[string]*record.Exception
 	alerts map[string]int
-	op     string
+	// since is when a run last opened, closed or changed its generation.
+	since map[string]time.Time
+	// turn are the attempts that had a turn at the slow provider, turns when.
+	turn  map[string]bool
+	turns []time.Time
+	op    string
 }
 
 func newGuard(s *Sim) *guard {
 	return &guard{
 		s: s, runs: map[string]*record.Run{}, budget: map[string]int64{}, asking: map[string]map[string]bool{},
-		open: map[string]map[string]*record.Exception{}, alerts: map[string]int{},
+		open: map[string]map[string]*record.Exception{}, alerts: map[string]int{}, since: map[string]time.Time{}, turn: map[string]bool{},
 	}
 }
 
@@ -145,6 +153,10 @@ func (g *guard) item(c change, w *written) {
 		g.lease(c)
 	case kind == "LOOPS":
 		g.slots(c)
+	case kind == "RATE":
+		g.rate(c)
+	case kind == "FACT":
+		g.fact(c)
 	case strings.HasPrefix(c.after.Sort, "LATE#"):
 		g.late(c.after)
 	}
@@ -166,6 +178,9 @@ func (g *guard) run(b, a *record.Run) {
 		}
 	}
 	sum += a.Numbers[record.RunSpent]
+	if b == nil || b.Open() != a.Open() || b.Gen != a.Gen {
+		g.since[a.ID] = g.s.now
+	}
 	if b == nil {
 		g.budget[a.ID] = sum
 		g.asking[a.ID], g.open[a.ID] = map[string]bool{}, map[string]*record.Exception{}
@@ -197,8 +212,13 @@ func (g *guard) run(b, a *record.Run) {
 	if b.Cancelling && !a.Cancelling && !a.Status.Closed() {
 		g.bad("I3", "run %s is cancelled no more", a.ID)
 	}
-	if a.Status == outerloop.StatusCompleted && b.Status != a.Status {
+	switch {
+	case g.s.resting && a.Status == outerloop.StatusFailed && !b.Status.Closed() && strings.HasPrefix(a.Reason, "deadline passed") && a.Deadline.Sub(a.Started) > 10*time.Hour && a.Rollback == nil:
+		g.bad("I7", "%s has come to its deadline although nothing went wrong any more: it was %s", a.ID, b.Status)
+	case a.Status == outerloop.StatusCompleted && b.Status != a.Status:
 		g.completed(a)
+	case a.Status == outerloop.StatusFailed && b.Cancelling && !b.Status.Closed():
+		g.closedActing(a)
 	}
 }
 

@@ -74,6 +74,31 @@ func (g *guard) alone(a *record.Action, step *record.Step) {
 	}
 }
 
+// closedActing: I10 a cancelled run is closed only when nothing is executing.
+func (g *guard) closedActing(run *record.Run) {
+	for _, item := range g.s.shadow {
+		if item.Sort != "ACT" {
+			continue
+		}
+		act := must(record.DecodeAction(item))
+		if act.Run == run.ID && act.State == record.ActionExecuting && act.UntilMs > g.s.now.Add(2*largestSkew).UnixMilli() {
+			g.bad("I10", "%s is closed while %s is executing", run.ID, act.Entry)
+		}
+	}
+}
+
+// fact: I21 a step writes a fact as it read it.
+func (g *guard) fact(c change) {
+	v := g.s.cur.work
+	if g.op != "settle" || v == nil || c.before == nil {
+		return
+	}
+	step := g.stepOf(v)
+	if read, known := step.Facts[strings.TrimPrefix(c.after.Part, "FACT#")]; known && read != c.before.Version {
+		g.bad("I21", "%s wrote a fact that it read at version %d over version %d", step.Name, read, c.before.Version)
+	}
+}
+
 // granted: I5 a handler with an action runs only after its approval.
 func (g *guard) granted(v *invocation) {
 	step := g.stepOf(v)
@@ -107,7 +132,9 @@ func (g *guard) called(v *invocation, claim gate.BeginAnswer) {
 		g.bad("I1b", "%s is called although it is recorded as %s", claim.Entry, act.State)
 	case act.Owner != v.attempt():
 		g.bad("I1b", "%s is called by %s, %s has begun it", claim.Entry, v.attempt(), act.Owner)
-	case act.Hash != record.HashOf(v.task.Input):
+	case g.s.now.After(time.UnixMilli(act.UntilMs).Add(largestSkew - grace)):
+		g.bad("I1b", "%s is called past the end that was recorded for it", claim.Entry)
+	case act.Hash != record.HashOf(v.payload):
 		g.bad("I1c", "%s is called with another payload than it was begun with", claim.Entry)
 	}
 }
@@ -127,7 +154,7 @@ func (g *guard) entry(providerKey string) *record.Action {
 // reused: I1c a recorded result is the one of this payload.
 func (g *guard) reused(v *invocation, out gate.BeginAnswer) {
 	act := g.entry(out.ProviderKey)
-	if act == nil || act.State != record.ActionDone || act.Hash != record.HashOf(v.task.Input) {
+	if act == nil || act.State != record.ActionDone || act.Hash != record.HashOf(v.payload) {
 		g.bad("I1c", "%s is answered with the result of another payload", out.Entry)
 		return
 	}

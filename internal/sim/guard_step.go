@@ -53,6 +53,9 @@ func (g *guard) settled(a *record.Step, run *record.Run, w *written) {
 	if cur := g.s.cur; cur != nil && cur.run == run.ID && cur.gen != run.Gen && !w.touched[run.ID] {
 		g.bad("I3b", "%s is settled by generation %d of %d", a.Name, cur.gen, run.Gen)
 	}
+	if a.Block == nil && a.Outcome == outerloop.OutcomeFailed {
+		g.bad("I2", "%s is settled as failed: the machine goes on without its rule", a.Name)
+	}
 	if act := g.actionOf(a); act != nil {
 		switch {
 		case a.Outcome == outerloop.OutcomeCompleted && act.State != record.ActionDone:

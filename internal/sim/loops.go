@@ -182,7 +182,7 @@ steps:
   three: {worker: sender, action: send, input: {text: "${one.text}"}, approval: {ask: "Three?", expired: halt, people: 1}, on_failure: {retry: {transient: 2}, then: halt}}
   four: {worker: writer, after: [two], input: {text: four}, limits: [{rule: 'output.text == ""', otherwise: approve, say: Nothing may be said.}]}
 `,
-	"voids": head("voids", "deadline: 23h", "deadline: 45m", "within: 4h", "within: 40m") + `
+	"voids": head("voids", "deadline: 23h", "deadline: 45m", "within: 4h", "within: 44m") + `
 steps:
   one: {worker: writer, input: {text: one}, approval: {ask: "One?"}}
   two: {worker: sender, action: send, after: [one], input: {text: two}, approval: {ask: "Two?"}, on_failure: {retry: {transient: 2}, then: ask}}

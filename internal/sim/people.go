@@ -24,7 +24,7 @@ func (s *Sim) people() {
 	for range 8 {
 		s.spawn(time.Duration(s.random.IntN(900))*time.Second, "watch", s.watch)
 	}
-	for _, hours := range []int{2, 5, 9, 14, 20, 26} {
+	for _, hours := range []int{1, 2, 5, 9, 14, 20, 26} {
 		s.spawn(time.Duration(hours)*time.Hour, "watch", s.watch)
 	}
 	for i := range 6 {
@@ -37,8 +37,11 @@ func (s *Sim) people() {
 	if s.random.IntN(5) == 0 {
 		s.spawn(time.Duration(s.random.IntN(200))*time.Second, "ann", s.cancels)
 	}
-	if s.random.IntN(3) == 0 {
+	if often := slices.Contains(s.plan.aims, Aborted); often || s.random.IntN(3) == 0 {
 		s.spawn(time.Duration(s.random.IntN(2*3600))*time.Second, "bob", s.redrives)
+		for range 3 {
+			s.spawn(time.Duration(20+s.random.IntN(600))*time.Second, "bob", s.redrives)
+		}
 	}
 	if s.draw(NewProcess, 6) {
 		s.after(time.Duration(s.random.IntN(200))*time.Second, func() {
@@ -57,6 +60,9 @@ func (s *Sim) people() {
 func (s *Sim) watch() {
 	tick, err := attempt(s, "watch", func(c *coordinator.Coordinator) (coordinator.Tick, error) { return c.Watch(s.ctx) })
 	s.log("the watch has repaired %v, %v", tick.Repaired, err)
+	if s.resting && err == nil {
+		s.guard.seenTo()
+	}
 }
 
 // looks decides what is open, one way or the other.
@@ -130,7 +136,9 @@ func (s *Sim) restingWay(exc coordinator.ExceptionView) string {
 	if s.rounds > 8 {
 		want = []string{coordinator.WaySkip, coordinator.WayRetry, coordinator.WayClose}
 	}
-	if s.rounds > 30 {
+	if strings.HasPrefix(exc.Cause, "its execution ended") {
+		want = []string{coordinator.WayRetry} // that is nobody's decision: it must go on
+	} else if s.rounds > 24 {
 		want = []string{coordinator.WayClose}
 	}
 	for _, way := range want {
@@ -187,10 +195,13 @@ func (s *Sim) redrive(run string) {
 	s.log("bob redrives %s: %v", run, err)
 }
 
-// start is a trigger that comes again until it is answered.
+// start is a trigger: it comes again until it is answered, or only once.
 func (s *Sim) start(loop, input string) {
-	s.cur.op = "start"
-	out, err := persistently(s, "start", func(c *coordinator.Coordinator) (coordinator.Started, error) {
+	again := persistently[coordinator.Started]
+	if s.random.IntN(5) == 0 {
+		again = attempt[coordinator.Started]
+	}
+	out, err := again(s, "start", func(c *coordinator.Coordinator) (coordinator.Started, error) {
 		return c.Start(s.ctx, coordinator.StartRequest{Loop: loop, Input: json.RawMessage(input), Trigger: "manual", By: "ann"})
 	})
 	s.log("start of %s %s: %+v %v", loop, input, out, err)

@@ -4,16 +4,22 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/outerloop-dev/outerloop/pkg/store"
 )
 
-// Backend is a store under test. Quiet runs a read of the simulation itself,
-// during which the backend's own faults are off; nil: it has none.
+// Backend is a store under test.
 type Backend struct {
 	Store store.Store
 	Blobs store.Blobs
+	// Quiet runs a read of the simulation itself, during which the backend's own
+	// faults are off; nil: it has none.
 	Quiet func(read func())
+	// Calm ends the backend's own faults; nil: it has none.
+	Calm func()
+	// Close is called at the end; nil: nothing is to be closed.
+	Close func()
 }
 
 // port is the store as the coordinators see it: every call parks its actor,
@@ -76,6 +82,7 @@ func (s *Sim) distort(items []*store.Item) {
 func (p port) Write(ctx context.Context, id string, ops ...store.Op) error {
 	s := p.s
 	s.wait(s.latency())
+	s.meanwhile()
 	switch {
 	case s.draw(StoreThrottled, 60):
 		return store.ErrThrottled
@@ -85,6 +92,9 @@ func (p port) Write(ctx context.Context, id string, ops ...store.Op) error {
 		panic(died{})
 	}
 	sent := s.strip(ops)
+	if len(sent) == 0 {
+		return nil
+	}
 	err := s.backend.Store.Write(ctx, id, sent...)
 	s.logWrite(ops, err)
 	s.took(ops)
@@ -100,6 +110,18 @@ func (p port) Write(ctx context.Context, id string, ops ...store.Op) error {
 	return nil
 }
 
+// meanwhile lets much happen between what an operation has read and what it writes.
+func (s *Sim) meanwhile() {
+	a := s.cur
+	if s.draw(SleepsAtWrite, 150) {
+		s.wait(time.Duration(5+s.random.IntN(600)) * time.Second)
+	}
+	if a.run != "" && s.draw(CancelledAtWrite, 200) {
+		s.spawn(s.latency(), "ann", func() { s.cancel(a.run) })
+		s.wait(time.Duration(1+s.random.IntN(4)) * time.Second)
+	}
+}
+
 // strip takes a precondition away.
 func (s *Sim) strip(ops []store.Op) []store.Op {
 	w := s.Options.Without
@@ -111,9 +133,6 @@ func (s *Sim) strip(ops []store.Op) []store.Op {
 		if op, keep := w.Write(s, op); keep {
 			out = append(out, op)
 		}
-	}
-	if len(out) == 0 {
-		return ops
 	}
 	return out
 }

@@ -29,7 +29,8 @@ func (p *process) boot() {
 	c, err := coordinator.New(coordinator.Config{
 		Store: port{s}, Blobs: port{s}, Definitions: definitions{s.project}, Executions: executions{s}, Tokens: tokens{s},
 		Clock: p.clock, IDs: s.id, Loops: func(context.Context) ([]string, error) { return s.project.names, nil },
-		Deliver: s.deliverOutside, Notify: s.guard.told,
+		CrashLimit: 1 + int(s.Seed%3),
+		Deliver:    s.deliverOutside, Notify: s.guard.told,
 	})
 	if err != nil {
 		panic(err)
@@ -109,6 +110,9 @@ func (e executions) Start(_ context.Context, start coordinator.Execution) error 
 	if s.draw(EngineSlow, 60) {
 		return errors.New("the engine is busy")
 	}
+	if s.without("start") {
+		return nil
+	}
 	if _, known := s.runs[start.Name]; !known {
 		r := &execution{name: start.Name, x: asl.New(s.project.machines[start.Definition])}
 		s.runs[start.Name] = r
@@ -149,6 +153,9 @@ func (e executions) Stop(_ context.Context, name, errorName, cause string) error
 	if s.draw(CrashAtEngine, 60) {
 		panic(died{})
 	}
+	if s.without("stop") {
+		return nil
+	}
 	if r, known := s.runs[name]; known && !r.over() {
 		if !r.started {
 			r.stopped = true
@@ -165,6 +172,8 @@ func (e executions) Describe(_ context.Context, name string) (coordinator.Execut
 	switch r, known := e.s.runs[name]; {
 	case !known:
 		return coordinator.ExecutionState{Status: coordinator.ExecutionAbsent}, nil
+	case e.s.without("describe"):
+		return coordinator.ExecutionState{Status: coordinator.ExecutionRunning}, nil
 	case r.over():
 		err, cause := r.x.Failure()
 		return coordinator.ExecutionState{Status: coordinator.ExecutionEnded, Error: text(err), Cause: text(cause)}, nil
@@ -192,6 +201,8 @@ func (k tokens) answer(token string, ev asl.Event) error {
 		return coordinator.ErrTokenGone
 	}
 	switch op := s.cur.op; {
+	case s.without("token"):
+		return nil
 	case op == "settle" && s.window("settled / answer lost with no retry left"):
 		s.after(0, func() { s.apply(at.run, asl.Event{Kind: asl.TaskTimedOut, Task: at.task}) })
 		panic(died{})

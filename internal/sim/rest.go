@@ -15,7 +15,7 @@ import (
 
 const (
 	// lastRounds is how often people and the watch look when nothing goes wrong any more.
-	lastRounds = 60
+	lastRounds = 45
 	// redriveEvery is after how many rounds a blocked run is redriven.
 	redriveEvery = 3
 )
@@ -24,6 +24,9 @@ const (
 // demands that everything ends and nothing is left over.
 func (s *Sim) rest() {
 	s.resting = true
+	if s.backend.Calm != nil {
+		s.backend.Calm()
+	}
 	s.log("from now on nothing goes wrong")
 	for s.rounds = range lastRounds {
 		if s.rounds > 1 && s.over() {
@@ -43,7 +46,7 @@ func (s *Sim) rest() {
 			}
 			s.watch()
 		})
-		if !s.run(s.now.Add(20 * time.Minute)) {
+		if !s.run(s.now.Add(10 * time.Minute)) {
 			return
 		}
 	}

@@ -20,6 +20,8 @@ type Options struct {
 	Without *Precondition
 	// Drop names faults that do not fall, by their number from 0.
 	Drop []int
+	// Aims are faults that the seed aims at besides its own.
+	Aims []Fault
 	// NoFaults leaves only what the seed interleaves.
 	NoFaults bool
 }
@@ -120,11 +122,14 @@ func (s *Sim) Run() (broken *Broken) {
 	s.Scenario = scene.Name
 	if !s.Options.NoFaults {
 		s.plan.aimAt(scene.aims)
+		s.plan.aims = append(s.plan.aims, s.Options.Aims...)
+		s.plan.own = append(s.plan.own, s.Options.Aims...)
 	}
 	s.log("scenario %s, faults %d, aiming at %q", scene.Name, s.plan.left, s.plan.aims)
 	scene.play(s)
 	s.people()
-	ok := s.run(s.now.Add(30 * time.Hour))
+	hours := []int{1, 2, 3, 5, 5, 30}[s.random.IntN(6)]
+	ok := s.run(s.now.Add(time.Duration(hours) * time.Hour))
 	if ok {
 		s.rest()
 	}

@@ -129,6 +129,3 @@ func TestReplay(t *testing.T) {
 }
 
 func around(text []byte, i int) []byte { return text[max(0, i-400):min(len(text), i+200)] }
-
-// backends are the stores by name; nil is the one in memory.
-var backends = map[string]func(uint64) sim.Backend{"memory": nil}

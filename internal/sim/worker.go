@@ -23,7 +23,12 @@ type invocation struct {
 	limit    time.Time
 	task     gate.Task
 	reports  []gate.ActionReport
-	failure  *gate.Failure
+	// payload is what the action is begun with, seen the fence that a verifier saw.
+	payload json.RawMessage
+	seen    int64
+	// began is when the worker last asked to be admitted.
+	began   time.Time
+	failure *gate.Failure
 }
 
 func (v *invocation) now() time.Time { return v.s.now.Add(v.skew) }
@@ -55,7 +60,11 @@ func (v *invocation) run() {
 		return
 	}
 	v.dieAt("admit / handler dies")
-	v.s.wait(time.Duration(v.s.random.IntN(3000)) * time.Millisecond)
+	long := 3000
+	if v.m.worker == "board" {
+		long = 12_000
+	}
+	v.s.wait(time.Duration(v.s.random.IntN(long)) * time.Millisecond)
 	if v.task.Action != "" {
 		v.sleepAt("owner paused past its lease begins")
 		if !v.act() {
@@ -71,7 +80,7 @@ func (v *invocation) run() {
 // sleepAt may sleep past the lease and the invocation's own time.
 func (v *invocation) sleepAt(w Fault) {
 	if v.s.window(w) {
-		v.s.wait(time.Duration(61+v.s.random.IntN(200)) * time.Second)
+		v.s.wait(time.Duration(61+v.s.random.IntN([]int{50, 200}[v.s.random.IntN(2)])) * time.Second)
 	}
 }
 
@@ -99,6 +108,7 @@ func called[T any](v *invocation, op string, do func(gate.Gate) (T, error)) (T, 
 			return out, true
 		}
 		s.wait(time.Duration(1+s.random.IntN(1000)) * time.Millisecond)
+		v.sleepAt("owner paused past its lease begins")
 	}
 	var none T
 	return none, false
@@ -115,12 +125,18 @@ func brief(v any) string {
 // admit asks whether to work; false: there is nothing to do.
 func (v *invocation) admit() bool {
 	req := gate.AdmitRequest{Call: v.call(), Limit: v.limit.Add(v.skew)}
+	v.began = v.s.now
 	out, ok := called(v, "admit", func(g gate.Gate) (gate.AdmitAnswer, error) { return g.Admit(v.s.ctx, req) })
+	if ok {
+		v.s.guard.admitted(v, out)
+	}
 	switch {
 	case !ok:
 		v.dies()
 	case out.Decision == gate.Answered:
 		v.acknowledge(*out.Verdict)
+	case out.Decision == gate.Later && v.s.without("ack on busy"):
+		v.acknowledge(gate.Verdict{})
 	case out.Decision == gate.Later:
 		if v.m.direct {
 			v.answerDirect(nil, outerloop.ErrorNotNow, "not now")
@@ -141,11 +157,16 @@ func (v *invocation) act() bool {
 			v.s.spawn(v.s.latency(), "ann", func() { v.s.cancel(v.delivery.Run) })
 			v.s.wait(v.s.latency())
 		}
-		req := gate.BeginRequest{Call: v.call(), Action: v.task.Action, Payload: v.task.Input}
+		v.payload = v.task.Input
+		if v.s.draw(OtherPayload, 60) {
+			v.payload = json.RawMessage(`{"text":"` + v.request + `"}`)
+		}
+		req := gate.BeginRequest{Call: v.call(), Action: v.task.Action, Payload: v.payload}
 		out, ok := called(v, "begin", func(g gate.Gate) (gate.BeginAnswer, error) { return g.Begin(v.s.ctx, req) })
 		if !ok {
 			v.dies()
 		}
+		v.s.guard.answeredBegin(v, out)
 		switch out.Claim {
 		case gate.ClaimGo:
 			v.effect(out)
@@ -177,7 +198,7 @@ func (v *invocation) effect(claim gate.BeginAnswer) {
 	if s.window("owner paused past its lease begins") {
 		s.wait(time.Duration(1+s.random.IntN(120)) * time.Second)
 	}
-	if !v.now().Before(claim.Until) {
+	if !v.now().Before(claim.Until) && !s.without("call late") {
 		v.fails(outerloop.ClassTransient, "too late to call")
 		return
 	}
@@ -196,6 +217,9 @@ func (v *invocation) effect(claim gate.BeginAnswer) {
 		v.dies()
 	}
 	s.outside.do(v, claim)
+	if s.random.IntN(4) == 0 {
+		s.wait(time.Duration(s.random.IntN(15_000)) * time.Millisecond)
+	}
 	v.dieAt("call / done")
 	if s.draw(AnswerLost, 10) {
 		v.fails(outerloop.ClassTransient, "no answer")
@@ -207,6 +231,7 @@ func (v *invocation) effect(claim gate.BeginAnswer) {
 // verify asks the provider what became of the action and reports it.
 func (v *invocation) verify(claim gate.BeginAnswer) bool {
 	outcome := v.s.outside.became(claim.ProviderKey)
+	v.seen = claim.Seen
 	v.s.wait(v.s.latency())
 	v.sleepAt("owner paused past its lease begins")
 	req := gate.ReportRequest{Call: v.call(), Report: gate.ActionReport{Entry: claim.Entry, Outcome: outcome, Seen: claim.Seen}}
@@ -225,6 +250,9 @@ func (v *invocation) settle() {
 		req.Result, req.Failure = v.s.handle(v)
 	}
 	out, ok := called(v, "settle", func(g gate.Gate) (gate.SettleAnswer, error) { return g.Settle(v.s.ctx, req) })
+	if ok {
+		v.s.guard.handedOver(v, out)
+	}
 	switch {
 	case !ok:
 		v.dies()
@@ -241,6 +269,7 @@ func (v *invocation) acknowledge(verdict gate.Verdict) {
 	v.s.wait(v.s.latency())
 	if !v.m.direct {
 		v.m.done = true
+		v.s.guard.acknowledged(v)
 		return
 	}
 	note, err := json.Marshal(verdict.Note)
