@@ -310,6 +310,12 @@ func TestARunFromAfar(t *testing.T) {
 	if other.code != cli.ExitUsage {
 		t.Errorf("--model from afar: exit %d\n%s", other.code, other.err)
 	}
+	for _, want := range []bool{false, true} {
+		event := b.at("aws", "emit", "session.closed", "--data", `{"booking": "BK-1042", "closed_at": "2026-11-30T17:00:00Z"}`, "--id", "s-77", "-o", "json")
+		if event.code != 0 || object(t, event.out)["duplicate"] != want {
+			t.Errorf("an event: exit %d\n%s%s", event.code, event.out, event.err)
+		}
+	}
 	doctor := b.at("aws", "doctor", "-o", "json")
 	found := map[string]document{}
 	for _, f := range list(t, doctor.out) {
@@ -408,6 +414,7 @@ func TestTargetsAreChecked(t *testing.T) {
 		{[]string{"validate", "--target", "aws"}, "about this machine"},
 		{[]string{"backup", "x", "--target", "aws"}, "about this machine"},
 		{[]string{"asl", "run", "x", "--target", "aws"}, "about this machine"},
+		{[]string{"webhook", "payments", "--body", "{}", "--target", "aws"}, "about this machine"},
 	} {
 		got := b.at("", c.args...)
 		if got.code != cli.ExitUsage || !strings.Contains(got.err, c.want) {

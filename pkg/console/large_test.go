@@ -145,3 +145,36 @@ func TestASectionNeedsItsPlace(t *testing.T) {
 		}
 	}
 }
+
+// circling answers every page with the same next one.
+type circling struct{ console.Readers }
+
+func (circling) ApprovalsPage(context.Context, coordinator.ApprovalsQuery) (coordinator.Page[coordinator.ApprovalView], error) {
+	return coordinator.Page[coordinator.ApprovalView]{Items: []coordinator.ApprovalView{{ID: "a"}}, Next: "b"}, nil
+}
+
+// Approval answers with the id that it was asked for.
+func (circling) Approval(_ context.Context, id string) (coordinator.ApprovalView, error) {
+	return coordinator.ApprovalView{ID: id}, nil
+}
+
+// An id arrives as it was given, whatever it means to paths.
+func TestIDsArrive(t *testing.T) {
+	t.Parallel()
+	for name, c := range ways(t, console.New(console.Config{Readers: circling{}})) {
+		for _, id := range []string{"a", ".", "..", "a/b", "../x", "%2F", "ü 漢", "a?b#c", "{run}", "a+b&c=d", "\x1b"} {
+			if got, err := c.Approval(t.Context(), id); err != nil || got.ID != id {
+				t.Errorf("%s: %q arrives as %q, %v", name, id, got.ID, err)
+			}
+		}
+	}
+}
+
+// A list that never ends is an error, not a client that never does.
+func TestAListThatNeverEnds(t *testing.T) {
+	t.Parallel()
+	c, _ := invoked(t, circling{})
+	if list, err := c.Approvals(t.Context(), coordinator.ApprovalsQuery{}); err == nil {
+		t.Errorf("%d approvals", len(list))
+	}
+}

@@ -1,13 +1,16 @@
 package coordinator_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/outerloop-dev/outerloop/pkg/coordinator"
+	"github.com/outerloop-dev/outerloop/pkg/store"
 )
 
 // Lists of several partitions come page by page: each run once, newest first,
@@ -76,6 +79,46 @@ func TestRunsComeByPage(t *testing.T) {
 		if found, err := w.coord.Find(w.ctx, beginning); err != nil || len(found) != 0 {
 			t.Errorf("%s: %v, %v", beginning, found, err)
 		}
+	}
+}
+
+// twofold lists what is open among what is closed too, as an index does that an
+// item has just moved in.
+type twofold struct{ store.Store }
+
+func (d twofold) List(ctx context.Context, q store.Query) (store.Page, error) {
+	q.Part = strings.Replace(q.Part, "#closed", "#open", 1)
+	return d.Store.List(ctx, q)
+}
+
+// A run that moves while it is listed is listed once.
+func TestARunThatMovesIsListedOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, files(eachLoop, nil))
+	usual(w)
+	for i := range 12 {
+		start(t, w, fmt.Sprintf(`{"key":"k%d","ask":true}`, i))
+	}
+	w.store = twofold{w.store}
+	w.boot()
+	seen := map[string]bool{}
+	for q := (coordinator.RunsQuery{Limit: 5}); ; {
+		page, err := w.coord.RunsPage(w.ctx, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range page.Items {
+			if seen[v.ID] {
+				t.Errorf("%s is listed twice", v.ID)
+			}
+			seen[v.ID] = true
+		}
+		if q.After = page.Next; page.Next == "" {
+			break
+		}
+	}
+	if len(seen) != 12 {
+		t.Errorf("%d runs are listed", len(seen))
 	}
 }
 

@@ -29,7 +29,7 @@ func (a *app) emitCommand() *cobra.Command {
 that subscribe to it and ends the waits that match, and works until nothing more can move.
 
 --id makes it one event however often it is handed in: a second time nothing happens.`,
-		Example: `  outerloop emit session.closed --data '{"booking": "BK-1042"}' --id s-77
+		Example: `  outerloop emit session.closed --data '{"booking": "BK-1042", "closed_at": "2026-11-30T17:00:00Z"}' --id s-77
   outerloop emit session.closed --data event.json`,
 		Args: one("an event", "usage: outerloop emit EVENT --data FILE|JSON [--id ID]"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.emit(cmd.Context(), args[0], data, id) },
@@ -90,11 +90,22 @@ func (a *app) emit(ctx context.Context, event, data, id string) error {
 		return err
 	}
 	var out handedIn
-	out.Runs, err = a.handIn(ctx, p, func(ctx context.Context, s *local.Session) error {
-		done, err := s.Publish(ctx, coordinator.PublishRequest{Event: event, ID: id, Data: raw})
+	publish := func(ctx context.Context, to starter) error {
+		done, err := to.Publish(ctx, coordinator.PublishRequest{Event: event, ID: id, Data: raw})
 		out.ID, out.Duplicate = done.ID, done.Duplicate
 		return err
-	})
+	}
+	if a.far() { // which runs it starts, the deployment finds out by itself
+		c, err := a.console(ctx)
+		if err != nil {
+			return err
+		}
+		if err := publish(ctx, c); err != nil {
+			return err
+		}
+		return a.sayHandedIn(event, out)
+	}
+	out.Runs, err = a.handIn(ctx, p, func(ctx context.Context, s *local.Session) error { return publish(ctx, s) })
 	if err != nil {
 		return err
 	}

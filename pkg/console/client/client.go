@@ -144,6 +144,9 @@ func pages[T any](ctx context.Context, c *Client, path string, query url.Values,
 		if page.Next == "" || enough > 0 && len(list) >= enough {
 			return list, nil
 		}
+		if page.Next == query.Get("after") {
+			return nil, fmt.Errorf("the console's answer names itself as the next page of %s", path)
+		}
 		query.Set("after", page.Next)
 	}
 }

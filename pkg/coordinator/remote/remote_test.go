@@ -84,6 +84,21 @@ func TestErrorsSurviveTheWire(t *testing.T) {
 	}
 }
 
+// Content that goes over a wire is the same bytes: what was approved is what is sent.
+func TestContentKeepsItsBytes(t *testing.T) {
+	t.Parallel()
+	content := `{"body":"<b>Ü & \u2028</b>"}`
+	raw, err := remote.Encode(remote.Decide{Approval: "a", Edit: json.RawMessage(content)})
+	var back remote.Decide
+	if err := errors.Join(err, json.Unmarshal(raw, &back)); err != nil || string(back.Edit) != content {
+		t.Errorf("%s, %v", back.Edit, err)
+	}
+	reply, err := remote.Uses{"a": func(context.Context, json.RawMessage) (any, error) { return json.RawMessage(content), nil }}.Serve(t.Context(), []byte(`{"use":"a"}`))
+	if err != nil || !strings.Contains(string(reply), content) {
+		t.Errorf("%s, %v", reply, err)
+	}
+}
+
 // A function does only its own uses, and strictly what they ask for.
 func TestServe(t *testing.T) {
 	t.Parallel()
