@@ -38,6 +38,9 @@ func run(ctx context.Context) error {
 		return err
 	}
 	builder := bundle.Builder{Root: props.Root, Out: filepath.Join(props.Work, "functions"), Arch: props.Architecture, Log: os.Stderr}
+	if builder.Largest, err = (settings{app}).number("largestZip"); err != nil {
+		return err
+	}
 	if props.Zips, err = builder.Build(ctx, packages...); err != nil {
 		return err
 	}

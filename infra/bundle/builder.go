@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,10 +25,21 @@ const (
 	AMD64 Arch = "amd64"
 )
 
-// ErrNoPackage says that a function has no code to build.
-var ErrNoPackage = errors.New("there is no such Go package")
+// Errors of Build, for errors.Is.
+var (
+	// ErrNoPackage says that a function has no code to build.
+	ErrNoPackage = errors.New("there is no such Go package")
+	// ErrTooLarge says that a zip is over Builder.Largest.
+	ErrTooLarge = errors.New("the function's zip is too large")
+)
 
-// Builder builds functions. All fields but Log are required.
+// mega is a megabyte as Lambda counts them, most what it takes of a zip.
+const (
+	mega = 1 << 20
+	most = 50
+)
+
+// Builder builds functions. Root, Out and Arch are required.
 type Builder struct {
 	// Root is a directory in the Go module that holds the functions, or requires them.
 	Root string
@@ -35,6 +47,9 @@ type Builder struct {
 	// Out/ARCH/PACKAGE.zip, PACKAGE from behind "functions/" with slashes as hyphens.
 	Out  string
 	Arch Arch
+	// Largest bounds each zip, in MB of 1,048,576 bytes: a large one starts
+	// slowly. 0: Lambda's own 50.
+	Largest int
 	// Log gets a line for each zip that changed; nil: nothing.
 	Log io.Writer
 }
@@ -42,7 +57,7 @@ type Builder struct {
 // Build builds packages ("./functions/workers/crm-scan/lambda", or an import
 // path) and answers the path of each one's zip. Packages named twice are built
 // once. A zip whose content did not change is left as it is. Errors:
-// ErrNoPackage; else what the Go tool said.
+// ErrNoPackage, ErrTooLarge; else what the Go tool said.
 func (b Builder) Build(ctx context.Context, packages ...string) (map[string]string, error) {
 	packages = slices.Compact(slices.Sorted(slices.Values(packages)))
 	if err := b.check(ctx, packages); err != nil {
@@ -97,12 +112,15 @@ func (b Builder) one(ctx context.Context, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if limit := cmp.Or(b.Largest, most); len(content) > limit*mega {
+		return "", fmt.Errorf("%w: %.1f MB, at most %d MB are let through (context largestZip)", ErrTooLarge, float64(len(content))/mega, limit)
+	}
 	zip := base + ".zip"
 	if old, err := os.ReadFile(zip); err == nil && bytes.Equal(old, content) {
 		return zip, nil
 	}
 	if b.Log != nil {
-		fmt.Fprintf(b.Log, "%s: %.1f MB\n", filepath.Base(zip), float64(len(content))/1e6)
+		fmt.Fprintf(b.Log, "%s: %.1f MB\n", filepath.Base(zip), float64(len(content))/mega)
 	}
 	return zip, os.WriteFile(zip, content, 0o644)
 }

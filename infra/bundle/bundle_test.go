@@ -73,6 +73,10 @@ func TestBuild(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	b.Largest = -1 // of any size
+	if _, err := b.Build(t.Context(), "./hello"); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("a zip that is too large: %v", err)
+	}
 	if _, err := b.Build(t.Context(), "./broken"); err == nil || !strings.Contains(err.Error(), "undefined: undefined") {
 		t.Errorf("a package that does not compile: %v", err)
 	}
