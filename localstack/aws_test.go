@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -25,8 +26,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager/types"
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/outerloop-dev/outerloop/pkg/console/stack"
 )
 
 const (
@@ -53,20 +57,12 @@ func (p *projectCopy) deployed() *deployedStack {
 	p.env = append(p.env, "AWS_ENDPOINT_URL="+endpoint, "AWS_ENDPOINT_URL_S3="+endpoint,
 		"AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test", "AWS_REGION="+region, "AWS_DEFAULT_REGION="+region,
 		"CDK_DISABLE_CLI_TELEMETRY=1", "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=1", "NODE_NO_WARNINGS=1")
-	cdk, infra := os.Getenv("OUTERLOOP_CDK"), filepath.Join(p.dir, "infra")
-	if cdk == "" {
-		p.Fatal("OUTERLOOP_CDK must name the CDK's command line; make stack-local sets it")
+	if os.Getenv("OUTERLOOP_STACK_ENDPOINT") == "" || !p.connects(endpoint) {
+		p.deploy()
+		if !p.connects(endpoint) {
+			p.Fatal("the command line does not find the stack")
+		}
 	}
-	say("cdk synth, bootstrap and deploy")
-	if _, err := os.Stat(filepath.Join(infra, "cdk.out", "manifest.json")); err != nil { // else: OUTERLOOP_STACK_DIR kept it
-		p.synth(cdk, infra)
-	}
-	p.timed("bootstrap", infra, cdk, "bootstrap", "--app", "cdk.out", "--no-notices", "aws://"+account+"/"+region)
-	out := p.timed("deploy", infra, cdk, "deploy", "--app", "cdk.out", "--require-approval", "never", "--no-notices")
-	note("%s", head(out[strings.Index(out, "Outputs:"):], 12))
-	connected := p.timed("connect", p.dir, filepath.Join(p.dir, "build/bin/outerloop-aws"), "connect", "Outerloop-"+project, "--endpoint", endpoint)
-	note("%s", head(connected, 2))
-
 	s := &deployedStack{commands: p.commands, p: p, endpoint: endpoint, began: time.Now()}
 	s.far, s.env = true, append(s.env, "OUTERLOOP_TARGET=aws")
 	for _, pair := range p.env {
@@ -76,24 +72,38 @@ func (p *projectCopy) deployed() *deployedStack {
 	var err error
 	s.aws, err = config.LoadDefaultConfig(p.Context())
 	must(p, err)
-	s.bucket = output(out, "BucketName")
+	known, err := stack.Read(filepath.Join(p.dir, stack.Default))
+	must(p, err)
+	_, found, err := known.Find("")
+	must(p, err)
+	s.bucket = found.Bucket
 	return s
 }
 
-// synth builds the functions for this machine and writes the templates.
-func (p *projectCopy) synth(cdk, infra string) {
+// deploy does what an operator does, with nothing but the CDK.
+func (p *projectCopy) deploy() {
 	p.Helper()
-	p.timed("synth", infra, cdk, "synth", "--quiet", "--no-notices", "-c", "loops="+loopName, "-c", "architecture="+runtime.GOARCH, "-c", "deletable=yes")
+	cdk, infra := os.Getenv("OUTERLOOP_CDK"), filepath.Join(p.dir, "infra")
+	if cdk == "" {
+		p.Fatal("OUTERLOOP_CDK must name the CDK's command line; make stack-local sets it")
+	}
+	say("cdk synth, bootstrap and deploy")
+	if _, err := os.Stat(p.manifest()); err != nil {
+		p.timed("synth", infra, cdk, "synth", "--quiet", "--no-notices", "-c", "loops="+loopName, "-c", "architecture="+runtime.GOARCH, "-c", "deletable=yes")
+	}
+	p.timed("bootstrap", infra, cdk, "bootstrap", "--app", "cdk.out", "--no-notices", "aws://"+account+"/"+region)
+	out := p.timed("deploy", infra, cdk, "deploy", "--app", "cdk.out", "--require-approval", "never", "--no-notices")
+	note("%s", head(out[max(0, strings.Index(out, "Outputs:")):], 10))
 }
 
-// output is an output of the stack, as the CDK prints it.
-func output(text, name string) string {
-	for line := range strings.Lines(text) {
-		if key, value, found := strings.Cut(line, " = "); found && strings.HasSuffix(strings.TrimSpace(key), "."+name) {
-			return strings.TrimSpace(value)
-		}
-	}
-	return ""
+// connects has the command line read the stack's outputs; false: there is none.
+func (p *projectCopy) connects(endpoint string) bool {
+	p.Helper()
+	connect := exec.CommandContext(p.Context(), filepath.Join(p.dir, "build/bin/outerloop-aws"), "connect", "Outerloop-"+project, "--endpoint", endpoint)
+	connect.Dir, connect.Env = p.dir, append(os.Environ(), p.env...)
+	out, err := connect.CombinedOutput()
+	note("$ outerloop-aws connect Outerloop-%s\n%s", project, head(string(out), 2))
+	return err == nil
 }
 
 // emulator is the running one that OUTERLOOP_STACK_ENDPOINT names, else one of
@@ -156,7 +166,7 @@ func (s *deployedStack) fires() {
 	target := schedule["Target"].(map[string]any)
 	note("schedule %s %s sends %s", schedule["Name"], schedule["ScheduleExpression"], target["Input"])
 	input := strings.Replace(target["Input"].(string), "<aws.scheduler.scheduled-time>", nominal, 1)
-	if input == target["Input"] {
+	if !strings.Contains(input, nominal) {
 		s.Fatal("the schedule does not send its time")
 	}
 	target["Input"] = input
@@ -238,7 +248,10 @@ func (s *deployedStack) posts(secret, id, body string) int {
 func (s *deployedStack) secret(name, value string) {
 	s.Helper()
 	_, err := secretsmanager.NewFromConfig(s.aws).CreateSecret(s.Context(), &secretsmanager.CreateSecretInput{Name: aws.String(project + "/" + name), SecretString: &value})
-	must(s, err)
+	var there *types.ResourceExistsException // of an earlier run on the same emulator
+	if !errors.As(err, &there) {
+		must(s, err)
+	}
 }
 
 func (s *deployedStack) queues() *sqs.Client     { return sqs.NewFromConfig(s.aws) }

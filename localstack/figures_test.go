@@ -42,16 +42,20 @@ func (s *deployedStack) figures(run string) {
 
 func short(d time.Duration) string { return d.Round(100 * time.Millisecond).String() }
 
-// zips lists the largest; none may pass 12 MB.
+// zips lists them; none may pass 12 MB as it is deployed, for arm64. Code for
+// amd64 is an eighth larger.
 func (s *deployedStack) zips() {
 	s.Helper()
 	files, err := filepath.Glob(filepath.Join(s.dir, "build/infra/functions", "*", "*.zip"))
 	must(s, err)
-	sizes := map[string]float64{}
+	sizes, most := map[string]float64{}, 12e6
+	if runtime.GOARCH == "amd64" {
+		most = 13.5e6
+	}
 	for _, file := range files {
 		info, err := os.Stat(file)
 		must(s, err)
-		if sizes[filepath.Base(file)] = float64(info.Size()) / 1e6; info.Size() > 12_000_000 {
+		if sizes[filepath.Base(file)] = float64(info.Size()) / 1e6; float64(info.Size()) > most {
 			s.Errorf("%s has %.1f MB", file, float64(info.Size())/1e6)
 		}
 	}

@@ -34,11 +34,30 @@ func copied(t *testing.T) *projectCopy {
 	t.Helper()
 	root, err := filepath.Abs("..")
 	must(t, err)
-	dir := t.TempDir()
-	if at := os.Getenv("OUTERLOOP_STACK_DIR"); at != "" { // keeps what was built
-		must(t, os.MkdirAll(at, 0o755))
-		dir = at
+	p := &projectCopy{commands: commands{TB: t, dir: os.Getenv("OUTERLOOP_STACK_DIR")}, root: root, took: map[string]time.Duration{}}
+	if p.dir == "" {
+		p.dir = t.TempDir()
 	}
+	if _, err := os.Stat(p.manifest()); err == nil { // copied, patched, built and synthesised before
+		say("the project is at %s already, as an earlier run left it", p.dir)
+		must(t, os.RemoveAll(filepath.Join(p.dir, ".outerloop")))
+		return p
+	}
+	p.copies()
+	p.patch()
+	p.build()
+	return p
+}
+
+// manifest is there when the copy has been synthesised.
+func (p *projectCopy) manifest() string {
+	return filepath.Join(p.dir, "infra", "cdk.out", "manifest.json")
+}
+
+// copies copies what git knows of, as it is in the working tree.
+func (p *projectCopy) copies() {
+	t, root, dir := p.TB, p.root, p.dir
+	t.Helper()
 	list := exec.CommandContext(t.Context(), "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 	list.Dir = root
 	out, err := list.Output()
@@ -53,7 +72,6 @@ func copied(t *testing.T) *projectCopy {
 		must(t, os.MkdirAll(filepath.Dir(to), 0o755))
 		must(t, os.WriteFile(to, content, mode(filepath.Join(root, name))))
 	}
-	return &projectCopy{commands: commands{TB: t, dir: dir}, root: root, took: map[string]time.Duration{}}
 }
 
 func mode(path string) os.FileMode {

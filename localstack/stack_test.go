@@ -34,8 +34,6 @@ func TestStack(t *testing.T) {
 		t.Skip("deploys a stack to an emulator, which takes minutes: make stack-local")
 	}
 	p := copied(t)
-	p.patch()
-	p.build()
 	s := p.deployed()
 	want := p.embedded()
 
@@ -102,7 +100,7 @@ func (v shown) counts() string {
 func (c commands) decide(run string) {
 	c.Helper()
 	decided := 0
-	c.until(8*time.Minute, "the run ends", func() bool {
+	c.until(30*time.Minute, "the run ends", func() bool {
 		v := c.show(run)
 		switch v.Status {
 		case "completed":
