@@ -109,3 +109,24 @@ func TestFailureReachesTheChannel(t *testing.T) {
 		t.Errorf("sent %q", texts)
 	}
 }
+
+// R36: a channel that hangs changes nothing of what a command does and says.
+func TestHangingChannelChangesNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	}))
+	t.Cleanup(server.Close)
+	b.chat(server.URL)
+	b.edit("outerloop.yaml", "research: {members: [analyst, me], alert: [email]}", "research: {members: [analyst, me], alert: [chat]}")
+	if err := os.RemoveAll(filepath.Join(b.dir, "samples/paper-digest/archive")); err != nil {
+		t.Fatal(err)
+	}
+	answer := b.want(cli.ExitWaiting, "run", "paper-digest", "--input", "samples/paper-digest/query.json", "--as-of", "2026-11-27")
+	answer.has(t, "awaiting approval", "exceptions")
+	if strings.Contains(answer.err, "deadline") {
+		t.Errorf("the channel's trouble is the command's: %s", answer.err)
+	}
+}

@@ -56,6 +56,9 @@ func (d *Desk) Deliver(ctx context.Context) (Delivered, error) {
 			out.Failed++
 		}
 	}
+	if ctx.Err() != nil {
+		return out, errors.Join(failed...)
+	}
 	first, err := d.cfg.Store.List(ctx, store.Query{Index: store.ByDue, Part: duePart, Limit: 1})
 	if err == nil && len(first.Items) > 0 && first.Items[0].Due != nil {
 		stamp, _, _ := strings.Cut(first.Items[0].Due.Sort, "#")

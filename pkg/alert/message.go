@@ -50,7 +50,9 @@ func (m Message) Text() string {
 	var b strings.Builder
 	b.WriteString(m.Subject)
 	for _, l := range m.Lines {
-		fmt.Fprintf(&b, "\n- %s", l.sentence())
+		if len(m.Lines) > 1 || !strings.HasSuffix(m.Subject, l.sentence()) { // else the subject has said it
+			fmt.Fprintf(&b, "\n- %s", l.sentence())
+		}
 		if l.Command != "" {
 			fmt.Fprintf(&b, "\n  %s", l.Command)
 		}

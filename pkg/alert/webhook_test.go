@@ -76,7 +76,10 @@ func TestEndpointsThatDoNotTakeIt(t *testing.T) {
 		later  time.Duration // asked for; 0: none
 		final  bool
 	}{
-		{"throttled, seconds", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Retry-After", "90"); w.WriteHeader(http.StatusTooManyRequests) }, 90 * time.Second, false},
+		{"throttled, seconds", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "90")
+			w.WriteHeader(http.StatusTooManyRequests)
+		}, 90 * time.Second, false},
 		{"throttled, a date", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", now.Add(time.Hour).Format(http.TimeFormat))
 			w.WriteHeader(http.StatusServiceUnavailable)

@@ -126,20 +126,6 @@ func (q *call) tellRetries(ctx context.Context, step *record.Step, verdict gate.
 	c.cfg.Notify(ctx, Alert{
 		To: told(q.def), Kind: KindRetries, ID: record.ShortID("retries", q.run.ID, string(q.at), fmt.Sprint(q.run.Gen, step.Visit, step.Backup)),
 		Loop: q.run.Loop, Run: q.run.ID, Step: step.Name,
-		Text: fmt.Sprintf("%s is tried again for the %s time (%s): %s", step.Name, ordinal(failures), triedText(step), cut(step.Cause, logText)),
+		Text: fmt.Sprintf("%s has not succeeded in %s and is tried again; the last: %s", step.Name, triedText(step), cut(step.Cause, logText)),
 	})
-}
-
-func ordinal(n int) string {
-	switch {
-	case n%100 >= 11 && n%100 <= 13:
-		return fmt.Sprintf("%dth", n)
-	case n%10 == 1:
-		return fmt.Sprintf("%dst", n)
-	case n%10 == 2:
-		return fmt.Sprintf("%dnd", n)
-	case n%10 == 3:
-		return fmt.Sprintf("%drd", n)
-	}
-	return fmt.Sprintf("%dth", n)
 }

@@ -19,7 +19,7 @@ func (a *app) alerts(p *opened, log *slog.Logger) (*alert.Config, []error) {
 		log = slog.New(slog.DiscardHandler)
 	}
 	channels, faults := alert.Channels(p.Registry, alert.With{Secret: a.Secret, Log: log})
-	return &alert.Config{Project: p.Registry, Channels: channels, Commands: a.Program, Log: log}, faults
+	return &alert.Config{Project: p.Registry, Channels: channels, Log: log}, faults
 }
 
 // alertFlags are doctor's flags for the way an alert goes.
