@@ -42,7 +42,7 @@ func (d *deployment) lambda(scope constructs.Construct, id string, f function) a
 		environment[key] = str(value)
 	}
 	props := &awslambda.FunctionProps{
-		FunctionName: str(f.Name), Description: str(f.Says), Role: f.Role, LogGroup: group,
+		FunctionName: str(f.Name), Description: str(short(f.Says, 256)), Role: f.Role, LogGroup: group,
 		Runtime: awslambda.Runtime_PROVIDED_AL2023(), Handler: str("bootstrap"), Architecture: d.architecture(),
 		Code: awslambda.Code_FromAsset(str(d.Zips[f.Package]), nil), Environment: &environment,
 		MemorySize: num(f.Memory), Timeout: awscdk.Duration_Seconds(num(int(f.Timeout.Seconds()))),

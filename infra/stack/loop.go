@@ -35,7 +35,7 @@ func (d *deployment) loop(m machine, workers map[string]deployed) (released, err
 	})
 	definition.Node().AddDependency(d.listed)
 
-	nested := awscdk.NewNestedStack(d.scope, str("Loop"+camel(m.Name)), &awscdk.NestedStackProps{Description: str("Loop " + m.Name + ": " + m.Loop.Objective)})
+	nested := awscdk.NewNestedStack(d.scope, str("Loop"+camel(m.Name)), &awscdk.NestedStackProps{Description: str(short("Loop "+m.Name+": "+m.Loop.Objective, 500))})
 	nested.Node().AddDependency(definition)
 	made := awsstepfunctions.NewStateMachine(nested, str("Machine"), &awsstepfunctions.StateMachineProps{
 		StateMachineName: str(d.name(m.Name)), StateMachineType: awsstepfunctions.StateMachineType_STANDARD,

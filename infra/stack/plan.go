@@ -55,8 +55,12 @@ const (
 	agentPackage        = "github.com/outerloop-dev/outerloop/functions/workers/agent/lambda"
 )
 
-// longest is how long a function may run.
-const longest = 900 * time.Second
+// What Lambda takes: how long a function may run, and its name be. A schedule's
+// name may be as long.
+const (
+	longest     = 900 * time.Second
+	longestName = 64
+)
 
 // Packages are the Go packages of all functions that these options deploy.
 func Packages(p Props) ([]string, error) {
@@ -146,6 +150,9 @@ func (p Props) selected() ([]string, error) {
 // machine reads a loop's committed machine and checks that it is fresh.
 func (p Props) machine(name string) (machine, error) {
 	def, _ := p.Project.Loop(name)
+	if made := p.Project.Registry.Name + "-" + name + "-00"; len(made) > longestName {
+		return machine{}, fmt.Errorf("%w: loop %s: %q is %d characters, schedules' names have at most %d; give it or the project a shorter name", ErrProps, name, made, len(made), longestName)
+	}
 	file := project.LoopDir + "/" + name + ".asl.json"
 	text, err := p.read(file)
 	if err != nil {
@@ -187,6 +194,9 @@ func (p Props) unit(w *loop.Worker, queued bool) (unit, error) {
 		u.Package = agentPackage
 	default:
 		return u, fmt.Errorf("%w: worker %s is of kind %s, and only go and agent have a function", ErrProps, c.Worker, c.Kind)
+	}
+	if made := p.Project.Registry.Name + "-worker-" + u.Name; len(made) > longestName {
+		return u, fmt.Errorf("%w: worker %s: %q is %d characters, functions' names have at most %d; give it or the project a shorter name", ErrProps, u.Name, made, len(made), longestName)
 	}
 	if u.Timeout > longest {
 		return u, fmt.Errorf("%w: worker %s: timeout %s and %s for settling are more than Lambda's %s", ErrProps, c.Worker, c.Dispatch.Timeout, worker.Reserve, longest)

@@ -3,6 +3,7 @@ package stack
 import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awss3"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -22,8 +23,23 @@ const (
 func (d *deployment) storage(scope constructs.Construct) {
 	d.table(scope)
 	d.bucket(scope)
+	d.alertTopic(scope)
+}
+
+// alertTopic makes the topic of alerts and alarms.
+func (d *deployment) alertTopic(scope constructs.Construct) {
 	d.topic = awssns.NewTopic(scope, str("Alerts"), &awssns.TopicProps{TopicName: str(d.name("alerts")), DisplayName: str("outerloop " + d.project), EnforceSSL: yes()})
 	suppress(d.topic, "AwsSolutions-SNS2", "CloudWatch's alarms cannot publish to a topic under SNS's own key; alerts name runs and steps, and sensitive fields are redacted before.", "")
+	// A topic with a policy of its own has lost the one by which alarms could publish.
+	d.topic.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
+		Sid:        str("AllowAlarms"),
+		Principals: &[]awsiam.IPrincipal{awsiam.NewServicePrincipal(str("cloudwatch.amazonaws.com"), nil)},
+		Actions:    strs([]string{"sns:Publish"}), Resources: &[]*string{d.topic.TopicArn()},
+		Conditions: &map[string]any{
+			"StringEquals": map[string]any{"aws:SourceAccount": *awscdk.Aws_ACCOUNT_ID()},
+			"ArnLike":      map[string]any{"aws:SourceArn": arn("cloudwatch", "alarm:"+d.project+"-*")},
+		},
+	}))
 }
 
 // table makes the table that dynamostore describes.

@@ -128,6 +128,38 @@ func TestHookURL(t *testing.T) {
 	}
 }
 
+// R69: alarms reach the topic, are few, and each says what to do.
+func TestAlarms(t *testing.T) {
+	t.Parallel()
+	root := whole.Templates[""]
+	topic, _ := root.one(t, "AWS::SNS::Topic", "Loops")
+	_, policy := root.one(t, "AWS::SNS::TopicPolicy", "Loops")
+	allowed := false
+	for _, s := range list(at(policy.Properties, "PolicyDocument", "Statement")) {
+		allowed = allowed || at(s, "Effect") == "Allow" && at(s, "Principal", "Service") == "cloudwatch.amazonaws.com" && at(s, "Action") == "sns:Publish"
+	}
+	if !allowed {
+		t.Error("alarms may not publish to the topic")
+	}
+	alarms := root.of("AWS::CloudWatch::Alarm")
+	if len(alarms) > 10 {
+		t.Errorf("%d alarms", len(alarms))
+	}
+	for _, id := range alarms {
+		a := root.Resources[id].Properties
+		if actions := list(a["AlarmActions"]); len(actions) != 1 || flat(actions[0]) != "<"+topic+">" {
+			t.Errorf("%s does %v", id, actions)
+		}
+		if len(fmt.Sprint(a["AlarmDescription"])) < 30 || a["MetricName"] == nil {
+			t.Errorf("%s: %v of %v", id, a["AlarmDescription"], a["MetricName"])
+		}
+	}
+	_, silent := root.one(t, "AWS::CloudWatch::Alarm", "LoopsAlarmWatchSilent")
+	if silent.Properties["TreatMissingData"] != "breaching" {
+		t.Error("a watch that never looks alarms nobody")
+	}
+}
+
 // R65: the same project gives the same templates, and options do what they say.
 func TestSecondSynthesis(t *testing.T) {
 	small := func(p *Props) { p.Loops, p.AccountConcurrency = []string{"market-research"}, 1000 }

@@ -27,7 +27,7 @@ const receives = 100
 
 // worker makes a worker's nested stack: its gate, its function, its queue.
 func (d *deployment) worker(u unit) deployed {
-	nested := awscdk.NewNestedStack(d.scope, str("Worker"+camel(u.Name)), &awscdk.NestedStackProps{Description: str("Worker " + u.Name + ": " + u.Charter.Objective)})
+	nested := awscdk.NewNestedStack(d.scope, str("Worker"+camel(u.Name)), &awscdk.NestedStackProps{Description: str(short("Worker "+u.Name+": "+u.Charter.Objective, 500))})
 	made := deployed{Stack: nested}
 	gate := d.lambda(nested, "Gate", function{
 		Name: d.name(roleGate, u.Name), Package: coordinatorPackages + roleGate, Says: "Gate of " + u.Name + ": admits its work and records it",
