@@ -1,8 +1,8 @@
 // Command outerloop-aws is what an administrator of a deployment on AWS needs
 // beside outerloop, which knows Lambda only: it connects a project with a
-// deployed stack, so that `outerloop --target aws` finds it, and it moves the
+// deployed stack, so that `outerloop --target aws` finds it, it moves the
 // shared state: into the file that `outerloop import` reads, and out of what
-// `outerloop export` wrote.
+// `outerloop export` wrote, and it removes old blobs.
 package main
 
 import (
@@ -15,12 +15,13 @@ import (
 	"syscall"
 )
 
-const usage = `Connects a project with a deployment on AWS, and moves its shared state.
+const usage = `Connects a project with a deployment on AWS, moves its shared state, and tidies its bucket.
 
   outerloop-aws connect STACK                                 so that outerloop --target aws finds it
   outerloop-aws export FILE [--table TABLE --bucket BUCKET]   out of the deployment
   outerloop-aws import FILE [--table TABLE --bucket BUCKET]   into the deployment
   outerloop-aws take-back [--table TABLE --bucket BUCKET]     the file was imported nowhere
+  outerloop-aws prune [--table TABLE --bucket BUCKET]         blobs that nothing refers to any more
 
 connect reads the stack's outputs (cloudformation:DescribeStacks) and writes the names,
 no secrets, into .outerloop/aws.json of the project. Several stacks may stand there; the
@@ -30,6 +31,11 @@ stack's where they are not given.
 Stop what triggers runs before an export. Open runs go on at the other side; after an
 import the deployment's watch starts them within a minute. The caller needs
 dynamodb:Scan on the table besides what the coordinator's role has, and s3:ListBucket.
+
+prune removes at most 1,000 blobs that were last put 30 days ago or earlier and that no record
+in the table refers to; run it again for more. It reads the whole table twice. The caller needs
+s3:DeleteObject (in a bucket with versions s3:DeleteObjectVersion) too; give the bucket versions,
+so that a blob that is put again in the moment of its removal stays.
 
 `
 
@@ -73,6 +79,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 		do    func(context.Context, deployment, []string, io.Writer) error
 	}{
 		"connect": {2, false, connect}, "export": {2, true, exportTo}, "import": {2, true, importFrom}, "take-back": {1, true, takeBack},
+		"prune": {1, true, prune},
 	}
 	known := false
 	if len(words) > 0 {

@@ -1,18 +1,13 @@
 package local
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"regexp"
 	"time"
 
 	"github.com/outerloop-dev/outerloop/pkg/coordinator"
-	"github.com/outerloop-dev/outerloop/pkg/store"
+	"github.com/outerloop-dev/outerloop/pkg/store/sweep"
 )
 
 // CleanRequest says what may go.
@@ -151,121 +146,7 @@ func (e *Engine) tidy(ctx context.Context) error {
 	return errors.Join(pruned, expired, swept, err)
 }
 
-// sweeping are the blobs that may go unless something refers to them.
-type sweeping struct {
-	e      *Engine
-	unused map[string]bool // by their hex digits; true: nothing was found yet
-}
-
-var digits = regexp.MustCompile(`[0-9a-f]{64}`)
-
-// sweep removes blobs that no item refers to, directly or through other blobs,
-// and that were not put lately.
+// sweep removes blobs that no item refers to and that were not put lately.
 func (e *Engine) sweep(ctx context.Context) (int, error) {
-	before := e.cfg.Clock.Now().Add(-blobGrace)
-	s := &sweeping{e: e, unused: map[string]bool{}}
-	if err := s.candidates(ctx, before); err != nil || len(s.unused) == 0 {
-		return 0, err
-	}
-	if err := s.mark(ctx); err != nil {
-		return 0, err
-	}
-	removed := 0
-	for hash, unused := range s.unused {
-		if !unused {
-			continue
-		}
-		raw, err := hex.DecodeString(hash)
-		if err != nil {
-			return removed, err
-		}
-		n, err := e.store.RemoveBlobs(ctx, before, store.FormatBlobRef(raw))
-		if removed += n; err != nil {
-			return removed, err
-		}
-	}
-	return removed, nil
-}
-
-func (s *sweeping) candidates(ctx context.Context, before time.Time) error {
-	const page = 1000
-	for after := ""; ; {
-		blobs, err := s.e.store.ListBlobs(ctx, after, page)
-		if err != nil {
-			return err
-		}
-		for _, blob := range blobs {
-			after = blob.Ref
-			hash := digits.FindString(blob.Ref)
-			s.unused[hash] = blob.Stored.Before(before)
-		}
-		if len(blobs) < page {
-			return nil
-		}
-	}
-}
-
-// mark goes through all items, and from them through the blobs. What is young
-// refers to others as well.
-func (s *sweeping) mark(ctx context.Context) error {
-	var next []string
-	for hash, unused := range s.unused {
-		if !unused {
-			next = append(next, hash)
-		}
-	}
-	for after := (store.Key{}); ; {
-		items, err := s.e.store.Scan(ctx, after, store.MaxPage)
-		if err != nil {
-			return err
-		}
-		if len(items) == 0 {
-			break
-		}
-		for _, item := range items {
-			after = item.Key
-			next = s.used([]byte(item.Part+"\n"+item.Sort), next)
-			next = s.used(plain(item.Body), next)
-		}
-	}
-	for len(next) > 0 {
-		raw, err := hex.DecodeString(next[len(next)-1])
-		if err != nil {
-			return err
-		}
-		next = next[:len(next)-1]
-		content, err := s.e.store.GetBlob(ctx, store.FormatBlobRef(raw))
-		if err != nil {
-			return err
-		}
-		next = s.used(content, next)
-	}
-	return nil
-}
-
-// used takes what a text refers to off the list, and adds it to what is to be read.
-func (s *sweeping) used(text []byte, next []string) []string {
-	for _, hash := range digits.FindAll(text, -1) {
-		if s.unused[string(hash)] {
-			s.unused[string(hash)] = false
-			next = append(next, string(hash))
-		}
-	}
-	return next
-}
-
-// plain expands a body that is compressed, as those of folded histories are.
-func plain(body []byte) []byte {
-	if !bytes.HasPrefix(body, []byte{0x1f, 0x8b}) {
-		return body
-	}
-	r, err := gzip.NewReader(bytes.NewReader(body))
-	if err != nil {
-		return body
-	}
-	text, err := io.ReadAll(r)
-	if err != nil {
-		return body
-	}
-	return text
+	return sweep.Blobs(ctx, e.store, e.cfg.Clock.Now().Add(-blobGrace), 0)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+	"time"
 )
 
 const blobScheme = "sha256:"
@@ -26,4 +27,11 @@ func ParseBlobRef(ref string) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %q is no reference of a blob", ErrInvalid, ref)
 	}
 	return hash, nil
+}
+
+// BlobEntry describes a stored blob.
+type BlobEntry struct {
+	Ref    string
+	Size   int64
+	Stored time.Time // last put, to the second
 }

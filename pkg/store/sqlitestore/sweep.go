@@ -9,16 +9,9 @@ import (
 	"github.com/outerloop-dev/outerloop/pkg/store"
 )
 
-// BlobEntry describes a stored blob.
-type BlobEntry struct {
-	Ref    string
-	Size   int64
-	Stored time.Time // last put, to the second
-}
-
 // ListBlobs answers up to limit blobs in the order of their references, after
 // one ("" begins). Fewer than limit: these were the last.
-func (s *Store) ListBlobs(ctx context.Context, after string, limit int) ([]BlobEntry, error) {
+func (s *Store) ListBlobs(ctx context.Context, after string, limit int) ([]store.BlobEntry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -34,12 +27,12 @@ func (s *Store) ListBlobs(ctx context.Context, after string, limit int) ([]BlobE
 	if s.failed != nil {
 		return nil, s.failed
 	}
-	var entries []BlobEntry
+	var entries []store.BlobEntry
 	err := s.db.query("SELECT hash, length(content), stored FROM blob WHERE hash > ? ORDER BY hash LIMIT ?", func(row []driver.Value) error {
 		hash, _ := row[0].([]byte)
 		size, _ := row[1].(int64)
 		stored, _ := row[2].(int64)
-		entries = append(entries, BlobEntry{Ref: store.FormatBlobRef(hash), Size: size, Stored: time.Unix(stored, 0)})
+		entries = append(entries, store.BlobEntry{Ref: store.FormatBlobRef(hash), Size: size, Stored: time.Unix(stored, 0)})
 		return nil
 	}, hash, int64(limit))
 	return entries, err
