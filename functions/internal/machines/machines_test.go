@@ -263,13 +263,20 @@ func TestOpenRunsAreKept(t *testing.T) {
 	for name := range def.Workers {
 		all = append(all, name)
 	}
-	b.must(b.publisher.Workers(t.Context(), nil, b.definitions))
+	workers := func(workers, loops []string) error {
+		return b.publisher.Workers(t.Context(), machines.Deployed{Workers: workers, Loops: loops}, b.definitions)
+	}
+	b.must(workers(nil, []string{}))
 	b.run("topic-1")
 	if err := b.publisher.Withdraw(t.Context(), loopName); !errors.Is(err, machines.ErrOpenRuns) || !strings.Contains(err.Error(), "topic-1") {
 		t.Error(err)
 	}
-	b.must(b.publisher.Workers(t.Context(), all, b.definitions))
-	if err := b.publisher.Workers(t.Context(), all[1:], b.definitions); !errors.Is(err, machines.ErrOpenRuns) || !strings.Contains(err.Error(), all[0]) {
+	b.must(workers(all, nil))
+	b.must(workers(all, []string{loopName}))
+	if err := workers(all, []string{"another"}); !errors.Is(err, machines.ErrOpenRuns) || !strings.Contains(err.Error(), "removing loop "+loopName) {
+		t.Error(err)
+	}
+	if err := workers(all[1:], nil); !errors.Is(err, machines.ErrOpenRuns) || !strings.Contains(err.Error(), all[0]) {
 		t.Error(err)
 	}
 }

@@ -101,9 +101,17 @@ func (p Publisher) Withdraw(ctx context.Context, loopName string) error {
 	})
 }
 
+// Deployed is what a deployment will leave, by name.
+type Deployed struct {
+	Workers []string
+	// Loops with a machine; nil: not said, and not checked.
+	Loops []string
+}
+
 // Workers refuses a deployment that lacks a worker which an open run still
-// needs, with its backups, reviewers and agents' tools. Error: ErrOpenRuns.
-func (p Publisher) Workers(ctx context.Context, deployed []string, definitions *Definitions) error {
+// needs, with its backups, reviewers and agents' tools, or the loop of an open
+// run, whose machine must stay. Error: ErrOpenRuns.
+func (p Publisher) Workers(ctx context.Context, deployed Deployed, definitions *Definitions) error {
 	loops, err := definitions.everLoops(ctx)
 	if err != nil {
 		return err
@@ -113,6 +121,10 @@ func (p Publisher) Workers(ctx context.Context, deployed []string, definitions *
 		open, err := p.openRuns(ctx, name)
 		if err != nil {
 			return err
+		}
+		if len(open) > 0 && deployed.Loops != nil && !slices.Contains(deployed.Loops, name) {
+			lacking = append(lacking, removing("loop "+name, open[0]))
+			continue
 		}
 		seen := map[string]bool{}
 		for _, run := range open {
@@ -124,7 +136,7 @@ func (p Publisher) Workers(ctx context.Context, deployed []string, definitions *
 			if err != nil {
 				return err
 			}
-			lacking = append(lacking, lacks(run, def, deployed))
+			lacking = append(lacking, lacks(run, def, deployed.Workers))
 		}
 	}
 	return errors.Join(lacking...)
@@ -133,11 +145,15 @@ func (p Publisher) Workers(ctx context.Context, deployed []string, definitions *
 func lacks(run *record.Run, def *loop.Definition, deployed []string) error {
 	for name := range def.Workers {
 		if !slices.Contains(deployed, name) {
-			return fmt.Errorf("removing worker %s: %w: run %s of %s (deploy it again without removing, and remove it when the run has ended or was cancelled)",
-				name, ErrOpenRuns, run.ID, run.Loop)
+			return removing("worker "+name, run)
 		}
 	}
 	return nil
+}
+
+func removing(what string, run *record.Run) error {
+	return fmt.Errorf("removing %s: %w: run %s of %s (deploy it again without removing, and remove it when the run has ended or was cancelled)",
+		what, ErrOpenRuns, run.ID, run.Loop)
 }
 
 // openRuns are the open runs of a loop.

@@ -81,8 +81,9 @@ type properties struct {
 	// by the deployment itself.
 	StateMachine string
 	Machine      string
-	// Workers are all that are deployed.
+	// Workers and Loops are all that are deployed.
 	Workers []string
+	Loops   []string
 	// Archive is a zip whose files are put under Prefix.
 	Prefix  string
 	Archive asset
@@ -106,7 +107,7 @@ func (f *Function) do(ctx context.Context, kind string, p properties) (answer, e
 		if kind == requestDelete {
 			return out, nil
 		}
-		return out, f.cfg.Publisher.Workers(ctx, p.Workers, f.cfg.Definitions)
+		return out, f.cfg.Publisher.Workers(ctx, machines.Deployed{Workers: p.Workers, Loops: p.Loops}, f.cfg.Definitions)
 	case "files":
 		return f.files(ctx, kind, p)
 	}
