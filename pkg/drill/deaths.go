@@ -98,7 +98,7 @@ func (w *world) dies(ctx context.Context, m *dying) error {
 		return errors.Join(fmt.Errorf("%s was not called: %w", m.path, ErrUnreached), err)
 	}
 	stop()
-	_ = <-done // it was told to stop
+	<-done //nolint:errcheck // it was told to stop
 	err := w.close()
 	close(m.gone)
 	return err

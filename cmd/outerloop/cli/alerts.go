@@ -10,6 +10,7 @@ import (
 
 	"github.com/outerloop-dev/outerloop/pkg/alert"
 	"github.com/outerloop-dev/outerloop/pkg/local"
+	"github.com/outerloop-dev/outerloop/pkg/registry"
 )
 
 // alerts are the project's groups with their channels. What goes to the log for
@@ -63,12 +64,21 @@ func (a *app) testAlert(ctx context.Context, f alertFlags) error {
 	if f.confirm != "" {
 		return a.confirmAlert(ctx, e, f)
 	}
+	a.warnOf(faults, group.Alert)
+	return a.sendTest(ctx, e, group)
+}
+
+// warnOf says which of some channels could not be made.
+func (a *app) warnOf(faults []error, channels []string) {
 	for _, fault := range faults {
-		if slices.ContainsFunc(group.Alert, func(channel string) bool { return strings.Contains(fault.Error(), "over "+channel+" ") }) {
+		if slices.ContainsFunc(channels, func(channel string) bool { return strings.Contains(fault.Error(), "over "+channel+" ") }) {
 			fmt.Fprintf(a.Err, "warning: %s\n", plainLines(fault.Error()))
 		}
 	}
-	if err := e.Alerts().Test(ctx, name); err != nil {
+}
+
+func (a *app) sendTest(ctx context.Context, e *local.Engine, group registry.Group) error {
+	if err := e.Alerts().Test(ctx, group.Name); err != nil {
 		return err
 	}
 	sent, err := e.Alerts().Deliver(ctx)
@@ -76,9 +86,9 @@ func (a *app) testAlert(ctx context.Context, f alertFlags) error {
 		return err
 	}
 	if sent.Failed > 0 {
-		return &exit{code: ExitFailed, err: fmt.Errorf("the test alert for %s could not be sent over %s; it is tried again by %s dev", name, strings.Join(group.Alert, ", "), a.Program)}
+		return &exit{code: ExitFailed, err: fmt.Errorf("the test alert for %s could not be sent over %s; it is tried again by %s dev", group.Name, strings.Join(group.Alert, ", "), a.Program)}
 	}
-	a.say("a test alert went to %s over %s", name, strings.Join(group.Alert, ", "))
+	a.say("a test alert went to %s over %s", group.Name, strings.Join(group.Alert, ", "))
 	a.say("  whoever reads it confirms it: the message says how")
 	return nil
 }
