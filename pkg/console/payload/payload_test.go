@@ -67,7 +67,7 @@ func TestAnEventOfAFunctionURL(t *testing.T) {
 	if err := errors.Join(err, json.Unmarshal(raw, &out)); err != nil {
 		t.Fatal(err)
 	}
-	if out.StatusCode != 202 || out.Body != "hi" || out.Headers["x-asked"] != "POST /v1/x%20y?a=1 one abc.lambda-url.eu-central-1.on.aws" {
+	if out.StatusCode != http.StatusAccepted || out.Body != "hi" || out.Headers["x-asked"] != "POST /v1/x%20y?a=1 one abc.lambda-url.eu-central-1.on.aws" {
 		t.Errorf("%+v", out)
 	}
 	for _, bad := range []string{``, `{}`, `{"version":"1.0"}`, `{"version":"2.0"}`, `{"version":"2.0","requestContext":{"http":{"method":"A B"}}}`,
