@@ -2,9 +2,12 @@ package stack
 
 import (
 	"bytes"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -30,6 +33,47 @@ func TestTemplates(t *testing.T) {
 		if whole.Templates[""].Outputs[name] == nil {
 			t.Errorf("no output %s", name)
 		}
+	}
+}
+
+// What cdk-nag finds is either put right or has its reason, and no reason stands
+// for what it does not find.
+func TestSuppressions(t *testing.T) {
+	t.Parallel()
+	reports, err := filepath.Glob(filepath.Join(whole.Dir, "*-NagReport.csv"))
+	if err != nil || len(reports) != len(whole.Templates) {
+		t.Fatalf("%d reports of %d stacks: %v", len(reports), len(whole.Templates), err)
+	}
+	found := map[string]int{}
+	for _, report := range reports {
+		file, err := os.Open(report)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, err := csv.NewReader(file).ReadAll()
+		if err := errors.Join(err, file.Close()); err != nil {
+			t.Fatal(report, err)
+		}
+		for _, row := range rows[1:] {
+			rule, _, _ := strings.Cut(row[0], "[")
+			switch row[2] {
+			case "Suppressed":
+				found[rule]++
+			case "Non-Compliant", "UNKNOWN":
+				t.Errorf("%s: %s: %s", row[0], row[1], row[5])
+			}
+		}
+	}
+	suppressed := map[string]bool{}
+	whole.every(func(_ string, tpl template) {
+		for _, r := range tpl.Resources {
+			for _, rule := range list(at(r.Metadata, "cdk_nag", "rules_to_suppress")) {
+				suppressed[fmt.Sprint(at(rule, "id"))] = true
+			}
+		}
+	})
+	if got, want := slices.Sorted(maps.Keys(suppressed)), slices.Sorted(maps.Keys(found)); !slices.Equal(got, want) {
+		t.Errorf("suppressed %v, found %v", got, want)
 	}
 }
 
