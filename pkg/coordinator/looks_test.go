@@ -172,4 +172,7 @@ func TestTheLogTellsCauseBeforeEffect(t *testing.T) {
 	if log[last[1]].At != log[last[2]].At {
 		t.Error("the clock moved between what one write says: this test shows nothing")
 	}
+	if e := log[last[5]]; e.Input == "" || e.Output == "" { // R53
+		t.Errorf("board's entry names no input or no output: %+v", e)
+	}
 }

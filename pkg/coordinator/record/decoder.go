@@ -65,7 +65,7 @@ func (d *Decoder) PutRun(r *Run) store.Op {
 	return op
 }
 
-// written is the value as it reads from a record: one without content is left out.
+// written is the value as it reads from a record: one of which nothing is known is left out.
 func (v Value) written() Value {
 	if v.IsZero() {
 		return Value{}

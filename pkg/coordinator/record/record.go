@@ -27,8 +27,8 @@ type Value struct {
 // InlineLimit is the largest value in bytes that an item holds itself.
 const InlineLimit = 4096
 
-// IsZero tells whether there is no value.
-func (v Value) IsZero() bool { return v.Inline == nil && v.Ref == "" }
+// IsZero tells whether nothing is known of a value, not even its hash.
+func (v Value) IsZero() bool { return v.Inline == nil && v.Ref == "" && v.Hash == "" }
 
 // HashOf is the hash under which a canonical JSON text or any other content is recorded.
 func HashOf(content []byte) string {
