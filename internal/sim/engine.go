@@ -68,7 +68,7 @@ func (s *Sim) carryOut(r *execution, e asl.Effect) {
 			s.apply(r.parent, asl.Event{Kind: asl.ChildEnded, Child: r.child, Status: e.Status, Output: e.Output, Error: e.Error, Cause: e.Cause})
 			return
 		}
-		s.guard.executionEnded(r.name)
+		s.guard.executionEnded(r.name, text(e.Error), text(e.Cause))
 	}
 }
 

@@ -215,6 +215,8 @@ func (g *guard) run(b, a *record.Run) {
 	switch {
 	case g.s.resting && a.Status == outerloop.StatusFailed && !b.Status.Closed() && strings.HasPrefix(a.Reason, "deadline passed") && a.Deadline.Sub(a.Started) > 10*time.Hour && a.Rollback == nil:
 		g.bad("I7", "%s has come to its deadline although nothing went wrong any more: it was %s", a.ID, b.Status)
+	case g.s.resting && g.s.rounds > 4 && a.Status == outerloop.StatusFailed && strings.Contains(a.Reason, "its execution ended"):
+		g.bad("I7", "%s has come to its deadline and never went on: %s", a.ID, a.Reason)
 	case a.Status == outerloop.StatusCompleted && b.Status != a.Status:
 		g.completed(a)
 	case a.Status == outerloop.StatusFailed && b.Cancelling && !b.Status.Closed():
@@ -341,10 +343,17 @@ func (g *guard) slots(c change) {
 // told is the coordinator's Notify.
 func (g *guard) told(_ context.Context, a coordinator.Alert) { g.alerts[a.Kind+" "+a.ID]++ }
 
-// executionEnded notes an execution that ended before its run.
-func (g *guard) executionEnded(name string) {
+// executionEnded notes an execution that ended before its run. I7: nobody stops
+// the execution of a run that goes on.
+func (g *guard) executionEnded(name, errorName, cause string) {
 	i := strings.LastIndex(name, "-g")
-	if run := g.runs[name[:i]]; run != nil && run.Open() && name == fmt.Sprintf("%s-g%d", run.ID, run.Gen) {
-		g.s.saw("execution ended, event lost")
+	run := g.runs[name[:i]]
+	if run == nil || !run.Open() || name != fmt.Sprintf("%s-g%d", run.ID, run.Gen) {
+		return
+	}
+	g.s.saw("execution ended, event lost")
+	late := run.Deadline.Before(g.s.now.Add(2 * largestSkew))
+	if errorName == outerloop.ErrorStop && !late && !strings.HasPrefix(cause, "not due") {
+		g.bad("I7", "the execution of %s is stopped although the run goes on: %s", run.ID, cause)
 	}
 }

@@ -22,6 +22,8 @@ func (g *guard) action(c change) {
 			g.bad("I1c", "%s was begun with two payloads", a.Entry)
 		case b.State == record.ActionExecuting && a.State == record.ActionExecuting && a.Owner != b.Owner:
 			g.bad("I1d", "%s began %s, which %s is executing", a.Owner, a.Entry, b.Owner)
+		case a.Owner != b.Owner && a.Fence == b.Fence:
+			g.bad("I1d", "%s passed from %s to %s without a begin", a.Entry, b.Owner, a.Owner)
 		case a.Fence < b.Fence:
 			g.bad("I4", "the fence of %s went back", a.Entry)
 		}

@@ -3,12 +3,15 @@ package sim
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/outerloop-dev/outerloop"
+	"github.com/outerloop-dev/outerloop/pkg/asl"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator"
+	"github.com/outerloop-dev/outerloop/pkg/gate"
 	"github.com/outerloop-dev/outerloop/pkg/store"
 )
 
@@ -27,9 +30,13 @@ func (s *Sim) people() {
 	for _, hours := range []int{1, 2, 5, 9, 14, 20, 26} {
 		s.spawn(time.Duration(hours)*time.Hour, "watch", s.watch)
 	}
+	soon := 300
+	if s.Scenario == "deadline" { // so that something is asked when the run's time is over
+		soon = 2500
+	}
 	for i := range 6 {
 		name := []string{"ann", "bob"}[i%2]
-		s.spawn(time.Duration(s.random.IntN(300))*time.Second, name, func() { s.looks(name) })
+		s.spawn(time.Duration(s.random.IntN(soon))*time.Second, name, func() { s.looks(name) })
 	}
 	for range 3 {
 		s.spawn(time.Duration(s.random.IntN(3*3600))*time.Second, "ann", func() { s.answers("ann") })
@@ -186,6 +193,18 @@ func (s *Sim) redrives() {
 		}
 		s.redrive(run)
 	}
+}
+
+// blockAndRedrive ends the execution of a run by hand, and redrives the run as
+// soon as the watch has seen it.
+func (s *Sim) blockAndRedrive(d gate.Delivery) {
+	if r := s.runs[fmt.Sprintf("%s-g%d", d.Run, d.Gen)]; r != nil && r.started && !r.over() {
+		name, cause := "Aborted", "by hand"
+		s.apply(r, asl.Event{Kind: asl.Stop, Error: &name, Cause: &cause})
+	}
+	s.wait(11 * time.Second)
+	s.watch()
+	s.redrive(d.Run)
 }
 
 func (s *Sim) redrive(run string) {

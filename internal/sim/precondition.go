@@ -101,9 +101,10 @@ func seeApproval(change func(*Sim, *record.Approval)) func(*Sim, *store.Item) {
 
 // unversioned lets the last writer of a kind win.
 func unversioned(of string) func(*Sim, store.Op) (store.Op, bool) {
-	return func(_ *Sim, op store.Op) (store.Op, bool) {
-		if kind(&op.Item) == of && (op.Kind == store.KindReplace || op.Kind == store.KindCheck) {
-			op.Version, op.Item.Version = 0, 0
+	return func(s *Sim, op store.Op) (store.Op, bool) {
+		now := s.shadow[op.Item.Key]
+		if now != nil && kind(&op.Item) == of && op.Version > 0 {
+			op.Version, op.Item.Version = now.Version, now.Version
 		}
 		return op, true
 	}
@@ -129,8 +130,8 @@ func dropped(of string, kinds ...store.Kind) func(*Sim, store.Op) (store.Op, boo
 // overwriting lets a create replace what stands there.
 func overwriting(of string) func(*Sim, store.Op) (store.Op, bool) {
 	return func(s *Sim, op store.Op) (store.Op, bool) {
-		if kind(&op.Item) == of && op.Kind == store.KindCreate && s.shadow[op.Item.Key] != nil {
-			op.Kind, op.Version = store.KindReplace, 0
+		if now := s.shadow[op.Item.Key]; now != nil && kind(&op.Item) == of && op.Kind == store.KindCreate {
+			op.Kind, op.Version, op.Item.Version = store.KindReplace, now.Version, now.Version
 		}
 		return op, true
 	}

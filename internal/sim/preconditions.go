@@ -169,7 +169,7 @@ var settlePreconditions = []Precondition{
 var actionPreconditions = []Precondition{
 	{Name: "BeginStep", Aims: []Fault{"a late copy of a gate call", "owner paused past its lease begins"}, Says: "begin: the attempt owns the step", Ops: []string{"begin"}, Read: seeStep(owned), Write: unversioned("STEP")},
 	{Name: "BeginRun", Says: "begin: the run is in progress", Ops: []string{"begin"}, Scenario: "one action", Read: seeRun(openRun), Write: unchecked("RUN", record.RunOpen)},
-	{Name: "BeginGen", Aims: []Fault{SleepsAtWrite, Aborted, "owner paused past its lease begins"}, Says: "begin: the same generation", Ops: []string{"begin"}, Read: seeRun(thisGeneration), Write: unchecked("RUN", record.RunGen)},
+	{Name: "BeginGen", Aims: []Fault{RedrivenAtBegin}, Scenario: "one action", Says: "begin: the same generation", Ops: []string{"begin"}, Read: seeRun(thisGeneration), Write: unchecked("RUN", record.RunGen)},
 	{Name: "BeginLease", Says: "the lease outlasts the action's time limit", Ops: []string{"begin"}, Write: writeStep(func(s *Sim, step *record.Step) {
 		if now := s.shadow[record.StepKey(step.Run, step.Address)]; now != nil {
 			step.LeaseMs = now.Numbers["lease"]

@@ -63,7 +63,7 @@ var otherPreconditions = []Precondition{
 			item.Numbers[record.PurseLeft] += 100_000_000
 		}
 	}, Write: unchecked("PURSE", record.PurseLeft)},
-	{Name: "OneRun", Aims: []Fault{SleepsAtWrite}, Says: "start: the run is absent", Ops: []string{"start"}, Read: nil, Write: overwriting("RUN"), Redundant: "start reads the run first; two that read at once write the same purse or slot, or the loser finds it"},
+	{Name: "OneRun", Aims: []Fault{SleepsAtWrite}, Says: "start: the run is absent", Ops: []string{"start"}, Write: overwriting("RUN"), Scenario: "plain"},
 	{Name: "Room", Says: "start: there is room in the loop", Ops: []string{"start"}, Scenario: "overlap queue", Read: func(_ *Sim, item *store.Item) {
 		if item.Part == record.LoopsPart {
 			slot := must(record.DecodeLoop(item))
@@ -83,7 +83,8 @@ var otherPreconditions = []Precondition{
 	{Name: "VersionRun", Says: "every write of a run is at the version that was read", Write: unversioned("RUN")},
 	{Name: "VersionAct", Says: "every write of an action is at the version that was read", Scenario: "one action", Write: unversioned("ACT")},
 	{Name: "VersionApproval", Says: "every write of a request is at the version that was read", Scenario: "approvals", Write: unversioned("APPROVAL")},
-	{Name: "VersionException", Says: "every write of an exception is at the version that was read", Write: unversioned("EXC")},
+	{Name: "VersionException", Says: "every write of an exception is at the version that was read", Write: unversioned("EXC"),
+		Redundant: "an answer writes its run at the version that was read; a delivery that overwrites a newer token is told again by the state that waits with it"},
 	{Name: "VersionLease", Says: "every write of a lease is at the version that was read", Scenario: "two runs act on one contact", Write: unversioned("LEASE")},
 	{Name: "VersionSlot", Aims: []Fault{SleepsAtWrite}, Says: "every write of a loop's slot is at the version that was read", Scenario: "overlap queue", Write: unversioned("LOOPS")},
 	{Name: "VersionRate", Aims: []Fault{SleepsAtWrite}, Says: "every write of a provider's turns is at the version that was read", Scenario: "rates", Write: unversioned("RATE")},

@@ -101,8 +101,8 @@ func rooms(s *Sim) {
 // deadline lets requests run into the run's deadline, and redrives what failed.
 func deadline(s *Sim) {
 	starts("voids", `{"key":"a"}`)(s)
-	for range 2 {
-		s.spawn(time.Duration(46+s.random.IntN(120))*time.Minute, "bob", s.redrives)
+	for range 4 {
+		s.spawn(time.Duration(46+s.random.IntN(70))*time.Minute, "bob", s.redrives)
 	}
 }
 

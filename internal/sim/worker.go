@@ -157,6 +157,10 @@ func (v *invocation) act() bool {
 			v.s.spawn(v.s.latency(), "ann", func() { v.s.cancel(v.delivery.Run) })
 			v.s.wait(v.s.latency())
 		}
+		if v.s.draw(RedrivenAtBegin, 100) {
+			v.s.spawn(0, "bob", func() { v.s.blockAndRedrive(v.delivery) })
+			v.s.wait(time.Duration(15+v.s.random.IntN(15)) * time.Second)
+		}
 		v.payload = v.task.Input
 		if v.s.draw(OtherPayload, 60) {
 			v.payload = json.RawMessage(`{"text":"` + v.request + `"}`)

@@ -32,7 +32,7 @@ func (c *Coordinator) register(ctx context.Context, op operation) (gate.Verdict,
 		if err != nil {
 			return gate.Verdict{}, err
 		}
-		if ap == nil || d.step().State != outerloop.StepParked {
+		if ap == nil || ap.Void && !ap.Decided() || d.step().State != outerloop.StepParked {
 			// Nothing waits for a decision: the state that asked looks again.
 			return gate.Verdict{}, c.complete(ctx, op.Token, gate.Verdict{})
 		}
