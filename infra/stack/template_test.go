@@ -206,7 +206,10 @@ func TestAlarms(t *testing.T) {
 
 // R65: the same project gives the same templates, and options do what they say.
 func TestSecondSynthesis(t *testing.T) {
-	small := func(p *Props) { p.Loops, p.AccountConcurrency = []string{"market-research"}, 1000 }
+	small := func(p *Props) {
+		p.Loops, p.AccountConcurrency = []string{"market-research"}, 1000
+		p.Table, p.Bucket = "acme-restored", "acme-kept" // after a disaster
+	}
 	var both [2]synthesis
 	for i := range both {
 		var err error
@@ -225,6 +228,13 @@ func TestSecondSynthesis(t *testing.T) {
 	_, gate := both[0].Templates["WorkerResearcher"].one(t, "AWS::Lambda::Function", "Gate")
 	if got := gate.Properties["ReservedConcurrentExecutions"]; got != 13.0 { // its worker's at_once is 12
 		t.Errorf("the researcher's gate has %v reserved", got)
+	}
+	root := both[0].Templates[""]
+	if made := append(root.of("AWS::DynamoDB::Table"), root.of("AWS::S3::Bucket")...); len(made) > 0 {
+		t.Errorf("made beside what is there: %v", made)
+	}
+	if got := at(gate.Properties, "Environment", "Variables", "OUTERLOOP_TABLE"); got != "acme-restored" {
+		t.Errorf("the gate writes to %v", got)
 	}
 	if _, there := both[0].Templates["WorkerCrmScan"]; there {
 		t.Error("a worker is deployed that no chosen loop uses")
