@@ -1,12 +1,15 @@
 package localstack_test
 
 import (
+	"context"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -59,11 +62,15 @@ func (s *deployedStack) upload() string {
 
 // breaks gives a worker code that ends at its start. AWS would deliver its
 // messages again after six times its time limit, up to a hundred times; the
-// test has its queue do so sooner and fewer times.
+// test has its queue do so sooner and fewer times. The emulator takes a process
+// that has ended for one that hangs, until the time limit.
 func (s *deployedStack) breaks(worker string) {
 	s.Helper()
 	function, queue := project+"-worker-"+worker, project+"-"+worker
-	_, err := lambda.NewFromConfig(s.aws).UpdateFunctionCode(s.Context(), &lambda.UpdateFunctionCodeInput{FunctionName: &function, ZipFile: dies()})
+	client := lambda.NewFromConfig(s.aws)
+	_, err := client.UpdateFunctionConfiguration(s.Context(), &lambda.UpdateFunctionConfigurationInput{FunctionName: &function, Timeout: aws.Int32(3)})
+	must(s, err)
+	_, err = client.UpdateFunctionCode(s.Context(), &lambda.UpdateFunctionCodeInput{FunctionName: &function, ZipFile: dies()})
 	must(s, err)
 	url, err := s.queues().GetQueueUrl(s.Context(), &sqs.GetQueueUrlInput{QueueName: &queue})
 	must(s, err)
@@ -79,20 +86,12 @@ func (s *deployedStack) breaks(worker string) {
 // complete.
 func (s *deployedStack) ruleHolds(run string) {
 	s.Helper()
-	looked := -1
-	s.until(12*time.Minute, "dead letters are answered by the step's rule, and the backup has written", func() bool {
-		// The emulator's schedules drift by its ten seconds' ticks, and may miss the
-		// minute in which the watch reads dead letters.
-		if now := time.Now(); now.Minute()%5 == 0 && now.Minute() != looked {
-			looked = now.Minute()
-			if out, failed := s.invoke(project+"-watch", map[string]string{"source": "aws.scheduler"}); failed != "" {
-				s.Errorf("the watch: %s %s", failed, out)
-			}
-		}
-		v := s.show(run)
-		return v.Status == "awaiting_approval" && !undecided(v) || v.Status == "completed"
-	})
+	ctx, stop := context.WithCancel(s.Context())
+	var watching sync.WaitGroup
+	watching.Go(func() { s.watches(ctx) })
 	s.decide(run)
+	stop()
+	watching.Wait()
 	v := s.show(run)
 	backed := 0
 	for _, step := range v.Steps {
@@ -116,12 +115,23 @@ func (s *deployedStack) ruleHolds(run string) {
 	note("$ outerloop show %s --target aws\n%s", run, head(s.outerloop(-1, "show", run), 20))
 }
 
-// undecided tells whether a draft is still open.
-func undecided(v shown) bool {
-	for _, step := range v.Steps {
-		if strings.HasSuffix(step.Path, "/draft") && step.Status == "open" {
-			return true
+// watches calls the watch in the minutes in which it reads dead letters: the
+// emulator's schedules drift by its ticks of ten seconds, and may miss them.
+func (s *deployedStack) watches(ctx context.Context) {
+	every, looked := time.NewTicker(5*time.Second), -1
+	defer every.Stop()
+	for {
+		if now := time.Now(); now.Minute()%5 == 0 && now.Minute() != looked {
+			looked = now.Minute()
+			out, err := lambda.NewFromConfig(s.aws).Invoke(ctx, &lambda.InvokeInput{FunctionName: aws.String(project + "-watch"), Payload: []byte(`{"source":"aws.scheduler"}`)})
+			if ctx.Err() == nil && (err != nil || out.FunctionError != nil) {
+				s.Errorf("the watch: %v %v", err, out)
+			}
+		}
+		select {
+		case <-every.C:
+		case <-ctx.Done():
+			return
 		}
 	}
-	return false
 }

@@ -38,8 +38,10 @@ start() {
 		echo "ministack: something else answers at $url; choose another MINISTACK_PORT" >&2
 		exit 1
 	fi
-	# IOT_MTLS_ENABLED=0: its MQTT listener would bind to every interface.
-	BIND_HOST=127.0.0.1 GATEWAY_PORT="$port" LAMBDA_EXECUTOR=local IOT_MTLS_ENABLED=0 AWS_ENDPOINT_URL="$url" \
+	# IOT_MTLS_ENABLED=0: its MQTT listener would bind to every interface. TMPDIR: it
+	# unpacks functions' code there by hash, and two servers would do so over each other.
+	mkdir -p "$home/$port.tmp"
+	BIND_HOST=127.0.0.1 GATEWAY_PORT="$port" LAMBDA_EXECUTOR=local TMPDIR="$home/$port.tmp" IOT_MTLS_ENABLED=0 AWS_ENDPOINT_URL="$url" \
 		nohup "$home/venv/bin/ministack" >"$home/$port.log" 2>&1 &
 	echo $! >"$pidfile"
 	tries=0
@@ -58,7 +60,7 @@ stop() {
 	if alive; then
 		kill "$(cat "$pidfile")"
 	fi
-	rm -f "$pidfile"
+	rm -rf "$pidfile" "$home/$port.tmp"
 }
 
 case "${1:-}" in

@@ -28,6 +28,8 @@ type projectCopy struct {
 	commands
 	root string
 	took map[string]time.Duration
+	// states is how many the embedded run entered.
+	states int
 }
 
 func copied(t *testing.T) *projectCopy {
@@ -139,6 +141,7 @@ func (p *projectCopy) embedded() outcome {
 		p.Fatalf("%d runs", len(runs))
 	}
 	c.decide(runs[0].ID)
+	p.states = c.statesEntered(runs[0].ID)
 	out := c.outcome(runs[0].ID)
 	files, err := filepath.Glob(filepath.Join(p.dir, ".outerloop", "outbox", "*"))
 	must(p, err)
@@ -152,6 +155,27 @@ func (p *projectCopy) embedded() outcome {
 	}
 	note("%d steps: %s; %d mails", len(out.Steps), c.show(runs[0].ID).counts(), len(out.Mails))
 	return out
+}
+
+// statesEntered counts them in the embedded engine's history.
+func (c commands) statesEntered(run string) (n int) {
+	c.Helper()
+	var v struct {
+		History []struct {
+			Events []struct {
+				Type string `json:"type"`
+			} `json:"events"`
+		} `json:"history"`
+	}
+	c.decode(c.outerloop(0, "show", run, "--history", "-o", "json"), &v)
+	for _, execution := range v.History {
+		for _, event := range execution.Events {
+			if strings.HasSuffix(event.Type, "StateEntered") {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // outcome reads what a run came to, but for its mails: every step's outcome, and

@@ -25,9 +25,10 @@ say "connect with $stack at ${AWS_ENDPOINT_URL:-AWS}"
 "$bin/outerloop-aws" connect "$stack" --config "$config" ${AWS_ENDPOINT_URL:+--endpoint "$AWS_ENDPOINT_URL"}
 
 say "S1 for $as_of"
-far run crm-followup --input exports/crm.csv --as-of "$as_of" || [ $? -eq 3 ] || fail "the run did not start, or did not go on"
-run="$(far runs crm-followup -o json | sed -n 's/^ *"id": "\(crm-followup-[0-9a-f]*\)".*/\1/p' | head -n 1)"
-[ -n "$run" ] || fail "no run is listed"
+far run crm-followup --input exports/crm.csv --as-of "$as_of" >"$config.first" || [ $? -eq 3 ] || { cat "$config.first"; fail "the run did not start, or did not go on"; }
+cat "$config.first"
+run="$(sed -n 's/.*\(crm-followup-[0-9a-f]\{32\}\).*/\1/p' "$config.first" | head -n 1)"
+[ -n "$run" ] || fail "the command names no run"
 
 say "$run: approve what it asks"
 tries=0
@@ -37,7 +38,7 @@ while :; do
 	completed) break ;;
 	blocked | failed | cancelled) far show "$run" || true; fail "$run is $status" ;;
 	esac
-	for id in $(far approvals -o json | sed -n 's/^    "id": "\([0-9a-f]*\)".*/\1/p'); do
+	for id in $(far approvals -o json | awk -F'"' -v run="$run" '/^    "id":/ { id = $4 } /^    "run":/ && $4 == run { print id }'); do
 		far approve "$id" --by lead@acme.example --reason "smoke test" >/dev/null || [ $? -eq 3 ] || fail "$id could not be approved"
 		printf 'approved %s\n' "$id"
 	done

@@ -20,9 +20,9 @@ const (
 	loopName = "crm-followup"
 	// nominal is the schedule's time that fires: 07:00 in Berlin, on a Monday.
 	nominal = "2026-11-30T06:00:00Z"
-	// exported is when the webhook says its file was made, three weeks earlier:
-	// another run, and another week of mails.
-	exported = "2026-11-09T09:30:00Z"
+	// exported is when the webhook says its file was made, a week earlier: another
+	// run, and another week of mails.
+	exported = "2026-11-23T09:30:00Z"
 )
 
 // S1 deployed: from its schedule, with approvals by the command line, it comes
