@@ -23,6 +23,9 @@ func spoken(t *testing.T, seen wiretest.Seen) data {
 		if m["role"] == "user" && len(req.Messages) == 0 {
 			req.Messages = []llm.Message{{Role: llm.RoleUser, Text: text}}
 		}
+		if m["role"] == "tool" {
+			req.Messages = append(req.Messages, llm.Message{Role: llm.RoleUser, Results: []llm.Returned{{Text: text}}})
+		}
 		if m["role"] == "system" {
 			req.System = text
 		}

@@ -178,6 +178,9 @@ func (q *call) refuse(ctx context.Context, f *fault) (admission, error) {
 	if err := q.c.write(ctx, step.Put(), runOp); err != nil {
 		return admission{}, err
 	}
+	if f.breach {
+		q.breached(ctx, f.cause)
+	}
 	return answered(verdict), nil
 }
 

@@ -61,11 +61,32 @@ func (c *Coordinator) decide(ctx context.Context, req DecideRequest) (*record.Ap
 	if ap.Decided() {
 		ops[1] = store.Add(record.RunKey(ap.Run), map[string]int64{record.RunAwaiting: -1}, ops[1].Where...)
 	}
+	if result, ok := d.counts(ap); ok {
+		add, err := c.measure(ctx, result)
+		if err != nil {
+			return nil, err
+		}
+		ops = append(ops, add)
+	}
 	if err := c.write(ctx, ops...); err != nil {
 		return nil, err
 	}
 	ap.Stored++
 	return ap, nil
+}
+
+// counts is what a decision on an action measures, where the charter names a
+// measure: whether people took it as it was (R43).
+func (d *delivered) counts(ap *record.Approval) (measured, bool) {
+	primary, _ := d.workers()
+	if !ap.Action || !ap.Decided() || d.node.Action == nil || primary == nil || primary.Charter.Autonomy.Promote == nil {
+		return measured{}, false
+	}
+	m := measured{worker: primary.Charter.Worker, action: d.node.Action.Declared.Name, reviewed: 1}
+	if ap.Decision == record.DecisionApproved && !ap.Edited {
+		m.accepted = 1
+	}
+	return m, true
 }
 
 func (d *delivered) vote(ctx context.Context, ap *record.Approval, req DecideRequest, who string) error {

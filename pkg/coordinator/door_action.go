@@ -37,13 +37,20 @@ func (q *call) resolveAction(ctx context.Context, p *prepared, approval *record.
 			return err
 		}
 	}
-	if why := onlyProposed(q.worker.Charter, action); why != "" {
+	stage, err := q.stage(ctx, action)
+	if err != nil {
+		return err
+	}
+	if why := onlyProposed(q.worker.Charter, action, stage); why != "" {
+		if err := q.propose(ctx, p, stage); err != nil {
+			return err
+		}
 		return &atDoor{outcome: outerloop.OutcomeProposed, reason: why}
 	}
 	if approval != nil {
 		return q.standing(p, approval)
 	}
-	if err := q.actionReasons(ctx, p); err != nil {
+	if err := q.actionReasons(ctx, p, stage); err != nil {
 		return err
 	}
 	if len(p.reasons) == 0 {
@@ -101,21 +108,21 @@ func (q *call) actionKey(ctx context.Context, action *loop.ActionRule) (string, 
 }
 
 // onlyProposed tells why an action is stored and not done (R42, R43).
-func onlyProposed(c *charter.Charter, action *loop.ActionRule) string {
+func onlyProposed(c *charter.Charter, action *loop.ActionRule, stage charter.Stage) string {
 	switch {
 	case c.Authority == charter.AuthorityRecommend:
 		return fmt.Sprintf("worker %s may only recommend", c.Worker)
-	case !action.Stage.AtLeast(charter.StageApproval):
-		return fmt.Sprintf("action %s is in stage %s", action.Declared.Name, action.Stage)
+	case !stage.AtLeast(charter.StageApproval):
+		return fmt.Sprintf("action %s is in stage %s", action.Declared.Name, stage)
 	}
 	return ""
 }
 
 // actionReasons adds why a person must approve before the action.
-func (q *call) actionReasons(ctx context.Context, p *prepared) error {
+func (q *call) actionReasons(ctx context.Context, p *prepared, stage charter.Stage) error {
 	action := q.node.Action
 	switch {
-	case action.Stage == charter.StageApproval:
+	case stage == charter.StageApproval && q.worker.Charter.Authority != charter.AuthorityPrepare:
 		p.reasons = append(p.reasons, fmt.Sprintf("every %s asks (stage approval)", action.Declared.Name))
 	case q.worker.Charter.Authority == charter.AuthorityPrepare:
 		p.reasons = append(p.reasons, fmt.Sprintf("worker %s only prepares", q.worker.Charter.Worker))

@@ -34,6 +34,7 @@ func (q *call) limits() []loop.LimitRule {
 func (q *call) checkLimits(ctx context.Context, work *after, passed bool) ([]string, error) {
 	var reasons []string
 	var escalated *fault
+	_, _, asTool := callPath(q.Step) // its input is an agent's work
 	for _, l := range q.limits() {
 		if l.Before != (work == nil) {
 			continue
@@ -51,9 +52,9 @@ func (q *call) checkLimits(ctx context.Context, work *after, passed bool) ([]str
 		}
 		switch l.Otherwise {
 		case charter.OtherwiseRefuse:
-			return nil, &fault{class: outerloop.ClassRefused, cause: say, final: true}
+			return nil, &fault{class: outerloop.ClassRefused, cause: say, final: true, breach: asTool || work != nil}
 		case charter.OtherwiseEscalate:
-			escalated = &fault{class: outerloop.ClassRefused, cause: say, final: true, ask: true}
+			escalated = &fault{class: outerloop.ClassRefused, cause: say, final: true, ask: true, breach: asTool || work != nil}
 		default:
 			reasons = append(reasons, say)
 		}

@@ -34,7 +34,9 @@ type fault struct {
 	cause string
 	// final: no retry helps. ask: a person must look, halt: the run halts, whatever the rule says.
 	final, ask, halt bool
-	to               string
+	// breach: the work itself broke a hard rule (R43).
+	breach bool
+	to     string
 }
 
 // Error is the cause.

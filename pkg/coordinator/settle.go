@@ -173,6 +173,9 @@ func (q *call) fail(ctx context.Context, step *record.Step, f *fault, with faili
 		return gate.Verdict{}, fmt.Errorf("recording the failure: %w", err)
 	}
 	q.tellRetries(ctx, step, verdict)
+	if f.breach {
+		q.breached(ctx, f.cause)
+	}
 	return verdict, nil
 }
 

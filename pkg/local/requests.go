@@ -24,6 +24,9 @@ const (
 	OpPause    = "pause"
 	OpPublish  = "publish"
 	OpWebhook  = "webhook"
+	// OpStage and OpDid are about how far workers are trusted.
+	OpStage = "stage"
+	OpDid   = "did"
 )
 
 // Request is one command of a visitor, one line of JSON on the socket.

@@ -189,7 +189,9 @@ func do[Answer any](ctx context.Context, s *Session, op string, body any) (answe
 // repeatable tells whether an operation may be asked for twice. A decision may
 // not: the second would be told that it was decided, by itself. Nor may an
 // event: without an id it would be two.
-func repeatable(op string) bool { return op != OpDecide && op != OpResolve && op != OpPublish }
+func repeatable(op string) bool {
+	return op != OpDecide && op != OpResolve && op != OpPublish && op != OpStage && op != OpDid
+}
 
 // errOwnerGone says that the owner went away before it answered.
 var errOwnerGone = errors.New("the owner of the state file went away")
@@ -267,6 +269,12 @@ var operations = map[string]func(ctx context.Context, e *Engine, body json.RawMe
 			return true, e.coord.Pause(ctx, req.Loop)
 		}
 		return false, e.coord.Resume(ctx, req.Loop)
+	}),
+	OpStage: operation(func(ctx context.Context, e *Engine, req coordinator.StageRequest) (coordinator.AutonomyView, error) {
+		return e.coord.SetStage(ctx, req)
+	}),
+	OpDid: operation(func(ctx context.Context, e *Engine, req coordinator.DidRequest) (coordinator.ProposalView, error) {
+		return e.coord.Did(ctx, req)
 	}),
 	OpPublish: operation(func(ctx context.Context, e *Engine, req coordinator.PublishRequest) (coordinator.Published, error) {
 		return e.coord.Publish(ctx, req)

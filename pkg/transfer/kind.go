@@ -26,13 +26,16 @@ const (
 	kindSchedule  = "SCHEDULE"
 	kindPurse     = "PURSE"
 	kindMonitor   = "MONITOR"
+	kindTrust     = "TRUST"
+	kindProposal  = "PROPOSAL"
+	kindModel     = "MODEL"
 )
 
 // carried are the kinds that a file holds.
 var carried = map[string]bool{
 	kindRun: true, kindAction: true, kindApproval: true, kindException: true, kindLoop: true, kindQuota: true,
 	kindFact: true, kindEvent: true, kindTold: true, kindWaiter: true, kindDay: true, kindDef: true, kindSchedule: true,
-	kindPurse: true, kindMonitor: true,
+	kindPurse: true, kindMonitor: true, kindTrust: true, kindProposal: true, kindModel: true,
 }
 
 // left are the kinds that belong to an engine, a moment or a store.

@@ -77,7 +77,8 @@ func (a *app) addCommands(root *cobra.Command) {
 	add(groupDeclare, a.validateCommand(), a.compileCommand(), a.schemaCommand(), a.explainCommand(), a.scheduleCommand(), a.aslCommand())
 	add(groupDeclare, a.analysisCommands()...)
 	add(groupRun, a.runCommand(), a.devCommand(), a.emitCommand(), a.webhookCommand(), a.pauseCommand(), a.resumeCommand(), a.cancelCommand(), a.redriveCommand(), a.rollbackCommand())
-	add(groupPeople, a.approvalsCommand(), a.approveCommand(), a.rejectCommand(), a.exceptionsCommand(), a.resolveCommand())
+	add(groupPeople, a.approvalsCommand(), a.approveCommand(), a.rejectCommand(), a.exceptionsCommand(), a.resolveCommand(),
+		a.autonomyCommand(), a.stageCommand(true), a.stageCommand(false), a.didCommand())
 	add(groupLook, a.runsCommand(), a.showCommand(), a.logCommand(), a.actionsCommand(), a.replayCommand())
 	add(groupKeep, a.doctorCommand(), a.backupCommand(), a.exportCommand(), a.importCommand(), a.pruneCommand(), a.versionCommand())
 	root.AddCommand(a.docsCommand())
