@@ -33,14 +33,14 @@ const (
 	EngineLies       Fault = "engine: a state goes on although its step is not settled"
 	SleepsAtWrite    Fault = "process sleeps before a write"
 	CancelledAtWrite Fault = "run cancelled between a read and a write"
-	RedrivenAtBegin  Fault = "run blocked and redriven between a claim and its begin"
+	RedrivenUnder    Fault = "run blocked and redriven under a worker"
 	ManyTimes        Fault = "worker fails again and again"
 )
 
 // anywhere are the faults that are no window.
 var anywhere = []Fault{
 	CrashBeforeWrite, CrashAfterWrite, CrashAtRead, CrashAtEngine, StoreThrottled, StoreLost, StoreNotDone, TokenLost, EngineSlow, NewProcess, Takeover,
-	HandlerFails, CallRefused, CallLost, AnswerLost, StepAgain, Aborted, SecondDecider, OtherPayload, EngineLies, SleepsAtWrite, CancelledAtWrite, RedrivenAtBegin, ManyTimes,
+	HandlerFails, CallRefused, CallLost, AnswerLost, StepAgain, Aborted, SecondDecider, OtherPayload, EngineLies, SleepsAtWrite, CancelledAtWrite, RedrivenUnder, ManyTimes,
 }
 
 // faults are all that a seed may aim at.

@@ -268,11 +268,22 @@ func (g *guard) completed(run *record.Run) {
 		if key.Part != "RUN#"+run.ID || !strings.HasPrefix(key.Sort, "STEP#") {
 			continue
 		}
-		if step := must(record.DecodeStep(item)); step.State != outerloop.StepSettled {
+		if step := must(record.DecodeStep(item)); step.State != outerloop.StepSettled && !g.unreviewed(step) {
 			g.bad("I8", "%s is completed, its %s is %s", run.ID, step.Name, step.State)
 			return
 		}
 	}
+}
+
+// unreviewed tells whether a step is the review of work that was replaced or
+// skipped since: there is nothing to review any more.
+func (g *guard) unreviewed(step *record.Step) bool {
+	author, isReview := strings.CutSuffix(string(step.Address), ".review")
+	if !isReview {
+		return false
+	}
+	work := must(record.DecodeStep(g.s.shadow[record.StepKey(step.Run, record.Address(author))]))
+	return work != nil && work.State == outerloop.StepSettled && work.Outcome != outerloop.OutcomeCompleted
 }
 
 // purses: I6 what a purse loses a run has or has spent.

@@ -3,7 +3,6 @@ package sim
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/outerloop-dev/outerloop/pkg/store"
@@ -198,11 +197,10 @@ type change struct {
 	op            store.Op
 }
 
-// creates tells whether a write creates an item of a kind, moves a field or the
-// like; kinds are the first part of the partition or the sort key.
-func creates(ops []store.Op, sort string) bool {
+// createsRun tells whether a write creates a run.
+func createsRun(ops []store.Op) bool {
 	for _, op := range ops {
-		if op.Kind == store.KindCreate && strings.HasPrefix(op.Item.Sort, sort) {
+		if op.Kind == store.KindCreate && op.Item.Sort == "RUN" {
 			return true
 		}
 	}

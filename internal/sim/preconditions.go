@@ -131,7 +131,7 @@ var settlePreconditions = []Precondition{
 		}
 	})},
 	{Name: "SettleRun", Aims: []Fault{CancelledAtWrite}, Says: "settle: the run is in progress", Ops: []string{"settle"}, Read: seeRun(openRun), Write: unchecked("RUN", record.RunOpen)},
-	{Name: "SettleGen", Aims: []Fault{SleepsAtWrite, Aborted, "owner paused past its lease settles"}, Scenario: "plain", Says: "settle: the same generation", Ops: []string{"settle"}, Read: seeRun(thisGeneration), Write: unchecked("RUN", record.RunGen)},
+	{Name: "SettleGen", Aims: []Fault{RedrivenUnder}, Scenario: "plain", Says: "settle: the same generation", Ops: []string{"settle"}, Read: seeRun(thisGeneration), Write: unchecked("RUN", record.RunGen)},
 	{Name: "SettleTxn", Aims: []Fault{CancelledAtWrite, SleepsAtWrite}, Says: "settle checks the run in its own transaction", Ops: []string{"settle"}, Write: unchecked("RUN", record.RunOpen, record.RunGen)},
 	{Name: "SettleLast", Says: "a lost answer is given again by last_nonce", Ops: []string{"settle"}, Read: seeStep(func(_ *Sim, step *record.Step) { step.LastNonce = "" })},
 	{Name: "SettleReturns", Says: "settle gives the reservation back", Ops: []string{"settle"}, Scenario: "money", Write: dropped("RUN", store.KindAdd)},
@@ -169,7 +169,7 @@ var settlePreconditions = []Precondition{
 var actionPreconditions = []Precondition{
 	{Name: "BeginStep", Aims: []Fault{"a late copy of a gate call", "owner paused past its lease begins"}, Says: "begin: the attempt owns the step", Ops: []string{"begin"}, Read: seeStep(owned), Write: unversioned("STEP")},
 	{Name: "BeginRun", Says: "begin: the run is in progress", Ops: []string{"begin"}, Scenario: "one action", Read: seeRun(openRun), Write: unchecked("RUN", record.RunOpen)},
-	{Name: "BeginGen", Aims: []Fault{RedrivenAtBegin}, Scenario: "one action", Says: "begin: the same generation", Ops: []string{"begin"}, Read: seeRun(thisGeneration), Write: unchecked("RUN", record.RunGen)},
+	{Name: "BeginGen", Aims: []Fault{RedrivenUnder}, Scenario: "one action", Says: "begin: the same generation", Ops: []string{"begin"}, Read: seeRun(thisGeneration), Write: unchecked("RUN", record.RunGen)},
 	{Name: "BeginLease", Says: "the lease outlasts the action's time limit", Ops: []string{"begin"}, Write: writeStep(func(s *Sim, step *record.Step) {
 		if now := s.shadow[record.StepKey(step.Run, step.Address)]; now != nil {
 			step.LeaseMs = now.Numbers["lease"]

@@ -94,7 +94,7 @@ func runSeeds(t *testing.T, first, count uint64, o sim.Options) (fell, seen map[
 func explained(seed uint64, o sim.Options) string {
 	o, broken := sim.Shrink(seed, o, 30)
 	s := sim.New(seed, o)
-	s.Run()
+	_ = s.Run()
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "with the faults %v left out: %v\n", o.Drop, broken)
 	s.WriteTrace(&out, 40)

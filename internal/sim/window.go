@@ -11,7 +11,7 @@ import (
 // windowBefore draws the windows that lie before a write.
 func (s *Sim) windowBefore(ops []store.Op) bool {
 	switch op := s.cur.op; {
-	case op == "start" && creates(ops, "RUN"):
+	case op == "start" && createsRun(ops):
 		return s.window("trigger received / run created")
 	case op == "start" && runBecomes(ops, `"status":"in_progress"`):
 		return s.window("execution running / run still new")
@@ -25,7 +25,7 @@ func (s *Sim) windowBefore(ops []store.Op) bool {
 func (s *Sim) windowAfter(ops []store.Op) bool {
 	run := writtenRun(ops)
 	switch op := s.cur.op; {
-	case op == "start" && creates(ops, "RUN"):
+	case op == "start" && createsRun(ops):
 		return s.window("run created / execution started")
 	case op == "admit" && replacesStep(ops, `"state":"running"`):
 		return s.window("admit committed / answer lost")
@@ -33,9 +33,9 @@ func (s *Sim) windowAfter(ops []store.Op) bool {
 		return true
 	case op == "decide" && len(ops) > 1:
 		return s.window("decision / token not completed")
-	case op == "start_child" && creates(ops, "RUN"):
+	case op == "start_child" && createsRun(ops):
 		return s.window("child started / parent's state retried")
-	case op == "rollback" && creates(ops, "RUN"):
+	case op == "rollback" && createsRun(ops):
 		return s.window("rollback created / first undo not handed over")
 	case op == "cancel" && run != nil && run.Numbers[record.RunCancelling] == 1:
 		return s.window("cancelling / execution not stopped")

@@ -67,13 +67,12 @@ func (v *invocation) run() {
 	v.s.wait(time.Duration(v.s.random.IntN(long)) * time.Millisecond)
 	if v.task.Action != "" {
 		v.sleepAt("owner paused past its lease begins")
-		if !v.act() {
-			return
-		}
+		v.act()
 	} else if v.s.flaky(v) {
 		v.failure = &gate.Failure{Class: outerloop.ClassTransient, Message: "no answer", Cost: v.s.cost(v, 20_000)}
 	}
 	v.sleepAt("owner paused past its lease settles")
+	v.redrivenUnder()
 	v.settle()
 }
 
@@ -81,6 +80,14 @@ func (v *invocation) run() {
 func (v *invocation) sleepAt(w Fault) {
 	if v.s.window(w) {
 		v.s.wait(time.Duration(61+v.s.random.IntN([]int{50, 200}[v.s.random.IntN(2)])) * time.Second)
+	}
+}
+
+// redrivenUnder may let the run be blocked and redriven while this worker is at it.
+func (v *invocation) redrivenUnder() {
+	if v.s.draw(RedrivenUnder, 100) {
+		v.s.spawn(0, "bob", func() { v.s.blockAndRedrive(v.delivery) })
+		v.s.wait(time.Duration(15+v.s.random.IntN(15)) * time.Second)
 	}
 }
 
@@ -150,17 +157,14 @@ func (v *invocation) admit() bool {
 	return false
 }
 
-// act does the step's action; false: the delivery is not answered.
-func (v *invocation) act() bool {
+// act does the step's action.
+func (v *invocation) act() {
 	for range 3 {
 		if v.s.window("begin on a run cancelled a moment ago") {
 			v.s.spawn(v.s.latency(), "ann", func() { v.s.cancel(v.delivery.Run) })
 			v.s.wait(v.s.latency())
 		}
-		if v.s.draw(RedrivenAtBegin, 100) {
-			v.s.spawn(0, "bob", func() { v.s.blockAndRedrive(v.delivery) })
-			v.s.wait(time.Duration(15+v.s.random.IntN(15)) * time.Second)
-		}
+		v.redrivenUnder()
 		v.payload = v.task.Input
 		if v.s.draw(OtherPayload, 60) {
 			v.payload = json.RawMessage(`{"text":"` + v.request + `"}`)
@@ -174,10 +178,10 @@ func (v *invocation) act() bool {
 		switch out.Claim {
 		case gate.ClaimGo:
 			v.effect(out)
-			return true
+			return
 		case gate.ClaimDone:
 			v.s.guard.reused(v, out)
-			return true
+			return
 		case gate.ClaimVerify:
 			if !v.verify(out) {
 				v.dies()
@@ -188,10 +192,9 @@ func (v *invocation) act() bool {
 		default:
 			v.fails(out.Class, out.Reason)
 		}
-		return true
+		return
 	}
 	v.fails(outerloop.ClassTransient, "its action is verified again and again")
-	return true
 }
 
 // effect is the one outside call: it has no effect past its time, since the
