@@ -89,7 +89,7 @@ func (p *projectCopy) deploy() {
 	}
 	say("cdk synth, bootstrap and deploy")
 	if _, err := os.Stat(p.manifest()); err != nil {
-		p.timed("synth", infra, cdk, "synth", "--quiet", "--no-notices", "-c", "loops="+loopName, "-c", "architecture="+runtime.GOARCH, "-c", "deletable=yes")
+		p.timed("synth", infra, cdk, "synth", "--quiet", "--no-notices", "-c", "loops="+loopName, "-c", "architecture="+runtime.GOARCH, "-c", "deletable=yes", "-c", "largestZip=14")
 	}
 	p.timed("bootstrap", infra, cdk, "bootstrap", "--app", "cdk.out", "--no-notices", "aws://"+account+"/"+region)
 	out := p.timed("deploy", infra, cdk, "deploy", "--app", "cdk.out", "--require-approval", "never", "--no-notices")
