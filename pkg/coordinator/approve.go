@@ -65,8 +65,10 @@ func (c *Coordinator) deliver(ctx context.Context, ap *record.Approval) error {
 			return err
 		}
 	}
-	if err := c.complete(ctx, ap.Token, verdict); err != nil {
-		return err
+	for _, token := range append(ap.Before, ap.Token) {
+		if err := c.complete(ctx, token, verdict); err != nil {
+			return err
+		}
 	}
 	ap.Delivered = true
 	if err := c.write(ctx, ap.Put()); err != nil && !errors.Is(err, store.ErrCondition) {

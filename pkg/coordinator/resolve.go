@@ -75,8 +75,10 @@ func (c *Coordinator) deliverException(ctx context.Context, exc *record.Exceptio
 			return err
 		}
 	}
-	if err := c.complete(ctx, exc.Token, verdict); err != nil {
-		return err
+	for _, token := range append(exc.Before, exc.Token) {
+		if err := c.complete(ctx, token, verdict); err != nil {
+			return err
+		}
 	}
 	exc.Delivered = true
 	if err := c.write(ctx, exc.Put()); err != nil && !errors.Is(err, store.ErrCondition) {

@@ -166,6 +166,7 @@ func (d *delivered) asked(ctx context.Context, op operation) (ruling, bool, erro
 	case exc.Token == op.Token && !exc.Resolved():
 		return ruling{waits: true}, true, nil
 	}
+	exc.Before = record.Earlier(exc.Before, exc.Token, op.Token)
 	exc.Token, exc.Next, exc.Gen, exc.Delivered = op.Token, op.Next, d.run.Gen, false
 	if err := d.c.write(ctx, exc.Put()); err != nil {
 		return ruling{}, true, err

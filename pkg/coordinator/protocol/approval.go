@@ -13,6 +13,11 @@ func Register(ap *record.Approval, gen int, token string) bool {
 	if gen < ap.Gen || ap.Void {
 		return false
 	}
+	if gen == ap.Gen {
+		ap.Before = record.Earlier(ap.Before, ap.Token, token)
+	} else {
+		ap.Before = nil
+	}
 	ap.Gen, ap.Token, ap.Delivered = gen, token, false
 	return true
 }

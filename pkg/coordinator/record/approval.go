@@ -62,9 +62,11 @@ type Approval struct {
 	At       time.Time `json:"at,omitzero"`
 	Edited   bool      `json:"edited,omitempty"`
 
-	Token     string `json:"token,omitempty"`
-	Gen       int    `json:"gen"`
-	Delivered bool   `json:"delivered"`
+	Token string `json:"token,omitempty"`
+	// Before are tokens of this generation that were registered before it.
+	Before    []string `json:"before,omitempty"`
+	Gen       int      `json:"gen"`
+	Delivered bool     `json:"delivered"`
 	// Void: the run ended before a decision.
 	Void bool `json:"void,omitempty"`
 

@@ -34,6 +34,9 @@ type Exception struct {
 	// Token waits for the answer where the step's rule asks.
 	Token     string `json:"token,omitempty"`
 	Delivered bool   `json:"delivered,omitempty"`
+	// Before are tokens that were registered before it: a late copy of an older
+	// call must not take the place of the state that waits.
+	Before []string `json:"before,omitempty"`
 
 	Resolution string    `json:"resolution,omitempty"`
 	By         string    `json:"by,omitempty"`

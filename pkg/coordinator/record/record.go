@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -40,6 +41,18 @@ func HashOf(content []byte) string {
 func ShortID(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return hex.EncodeToString(sum[:8])
+}
+
+// earlierTokens bounds the tokens that are kept beside the last one.
+const earlierTokens = 4
+
+// Earlier adds a token that another takes the place of to those before it.
+func Earlier(before []string, old, token string) []string {
+	if old == "" || old == token {
+		return before
+	}
+	out := append(slices.Clone(before), old)
+	return out[max(0, len(out)-earlierTokens):]
 }
 
 // Entry is one decision of the coordinator, kept with what it was about (R53).
