@@ -213,7 +213,7 @@ func (g *guard) run(b, a *record.Run) {
 		g.bad("I3", "run %s is cancelled no more", a.ID)
 	}
 	switch {
-	case g.s.resting && a.Status == outerloop.StatusFailed && !b.Status.Closed() && strings.HasPrefix(a.Reason, "deadline passed") && a.Deadline.Sub(a.Started) > 10*time.Hour && a.Rollback == nil:
+	case g.s.resting && g.s.rounds > 4 && a.Status == outerloop.StatusFailed && !b.Status.Closed() && strings.HasPrefix(a.Reason, "deadline passed") && a.Deadline.Sub(a.Started) > 10*time.Hour && a.Rollback == nil:
 		g.bad("I7", "%s has come to its deadline although nothing went wrong any more: it was %s", a.ID, b.Status)
 	case g.s.resting && g.s.rounds > 4 && a.Status == outerloop.StatusFailed && strings.Contains(a.Reason, "its execution ended"):
 		g.bad("I7", "%s has come to its deadline and never went on: %s", a.ID, a.Reason)

@@ -51,7 +51,7 @@ func (s *Sim) rest() {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.guard.runs)) {
-		if r := s.guard.runs[id]; !r.Status.Closed() {
+		if r := s.guard.runs[id]; !r.Status.Closed() && !s.waitsForMoney(r) {
 			s.guard.bad("I7", "run %s is %s, cancelling %t, queued %t: %s", id, r.Status, r.Cancelling, r.Queued, r.Reason)
 		}
 	}
@@ -61,10 +61,15 @@ func (s *Sim) rest() {
 	}
 }
 
+// waitsForMoney tells whether a run waits in line for the next day's budget.
+func (s *Sim) waitsForMoney(r *record.Run) bool {
+	return r.Queued && s.project.defs[r.Definition].Loop.Budget.PerDay.Micro > 0
+}
+
 // over tells whether every run is closed.
 func (s *Sim) over() bool {
 	for _, r := range s.guard.runs {
-		if !r.Status.Closed() {
+		if !r.Status.Closed() && !s.waitsForMoney(r) {
 			return false
 		}
 	}
