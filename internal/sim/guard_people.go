@@ -36,6 +36,9 @@ func (g *guard) approval(c change, w *written) {
 	if !b.Decided() && a.Decided() && (run.Status.Closed() || run.Cancelling) {
 		g.bad("I3", "%s was %s on a run that is %s", a.Step, a.Decision, run.Status)
 	}
+	if b.Void && !b.Decided() && a.Token != b.Token {
+		g.bad("I7", "%s waits for a request that is closed", a.Step)
+	}
 	if b.Void && !a.Void {
 		g.bad("I3", "a closed request of %s is open again", a.Step)
 	}

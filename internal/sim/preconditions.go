@@ -81,7 +81,7 @@ var admitPreconditions = []Precondition{
 		}
 	})},
 	{Name: "AdmitRunTxn", Aims: []Fault{CancelledAtWrite, SleepsAtWrite}, Says: "what admit settles, parks or gives up checks the run in its transaction", Ops: []string{"admit"}, Write: unchecked("RUN", record.RunOpen, record.RunGen)},
-	{Name: "VoidReopens", Says: "a request that its run's end has closed is asked anew", Ops: []string{"admit"}, Scenario: "deadline", Read: seeApproval(func(_ *Sim, ap *record.Approval) { ap.Void = false })},
+	{Name: "VoidReopens", Says: "a request that its run's end has closed is asked anew", Ops: []string{"admit", "register"}, Scenario: "deadline", Read: seeApproval(func(_ *Sim, ap *record.Approval) { ap.Void = false })},
 	{Name: "CompleteOnSeen", Says: "admit of a settled step completes this delivery's token", Ops: []string{"admit"}, Engine: "token"},
 	{Name: "AckLast", Says: "acknowledge only what is answered", Worker: "ack on busy"},
 	{Name: "LeaseFree", Says: "a resource is taken only when its lease is over", Ops: []string{"admit"}, Scenario: "two runs act on one contact", Read: func(_ *Sim, item *store.Item) {
@@ -216,7 +216,7 @@ var actionPreconditions = []Precondition{
 		}
 		return op, true
 	}},
-	{Name: "UnknownCond", Aims: []Fault{"inside the call", AnswerLost, "owner paused past its lease begins", "a late copy of a gate call"}, Says: "a verifier writes only over unknown", Ops: []string{"report"}, Scenario: "one action", Read: seeAction(func(_ *Sim, a *record.Action) { a.State = record.ActionUnknown })},
+	{Name: "UnknownCond", Aims: []Fault{"inside the call", AnswerLost, "owner paused past its lease begins", "a late copy of a gate call"}, Redundant: "UnknownSeen: every begin raises the fence; without an effect past the time limit all who verify at one fence say the same", Says: "a verifier writes only over unknown", Ops: []string{"report"}, Scenario: "one action", Read: seeAction(func(_ *Sim, a *record.Action) { a.State = record.ActionUnknown })},
 	{Name: "UnknownSeen", Aims: []Fault{"inside the call", AnswerLost, "owner paused past its lease begins", "a late copy of a gate call"}, Says: "a verifier writes only at the fence that it saw", Ops: []string{"report"}, Scenario: "one action", Read: seeAction(func(s *Sim, a *record.Action) {
 		if v := s.cur.work; v != nil && v.seen > 0 {
 			a.Fence, a.State = v.seen, record.ActionUnknown
