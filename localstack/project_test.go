@@ -208,6 +208,9 @@ func (c commands) outerloop(want int, args ...string) string {
 	if code := command.ProcessState.ExitCode(); want >= 0 && code != want || code == 2 || code < 0 {
 		c.Fatalf("outerloop %s: exit %d\n%s%s", strings.Join(args, " "), code, out.String(), said.String())
 	}
+	if out.Len() == 0 { // what went wrong is told there
+		return said.String()
+	}
 	return out.String()
 }
 
