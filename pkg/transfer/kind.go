@@ -38,9 +38,9 @@ var carried = map[string]bool{
 	kindPurse: true, kindMonitor: true, kindTrust: true, kindProposal: true, kindModel: true,
 }
 
-// left are the kinds that belong to an engine, a moment or a store.
+// left are the kinds that belong to an engine (the beat of its watch, too), a moment or a store.
 var left = map[string]bool{
-	"LEASE": true, "RATE": true, "BREAKER": true, "EXEC": true, "QUEUE": true, "MACHINE": true, sealPart: true, importKind: true,
+	"LEASE": true, "RATE": true, "BREAKER": true, "WATCH": true, "EXEC": true, "QUEUE": true, "MACHINE": true, sealPart: true, importKind: true,
 }
 
 func kindOf(part string) string {
