@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/outerloop-dev/outerloop/pkg/gate"
 	"github.com/outerloop-dev/outerloop/pkg/loop"
 	"github.com/outerloop-dev/outerloop/pkg/registry"
+	"github.com/outerloop-dev/outerloop/pkg/schema"
 	"github.com/outerloop-dev/outerloop/pkg/store"
 )
 
@@ -22,6 +24,11 @@ import (
 func (c *Coordinator) Decide(ctx context.Context, req DecideRequest) (ApprovalView, error) {
 	if req.Verdict != Approve && req.Verdict != Reject || req.By == "" {
 		return ApprovalView{}, &InputError{What: "decision", Faults: []string{"approve or reject, and by whom"}}
+	}
+	if bytes.Contains(req.Edit, []byte(`"`+schema.Redacted+`"`)) {
+		return ApprovalView{}, &InputError{What: "edit", Faults: []string{
+			schema.Redacted + " stands where a sensitive value was: edit what outerloop approvals --reveal -o json shows",
+		}}
 	}
 	ap, err := deciding(ctx, c, "deciding "+req.Approval, func(ctx context.Context) (*record.Approval, error) { return c.decide(ctx, req) })
 	if err != nil {

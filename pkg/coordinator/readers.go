@@ -41,7 +41,7 @@ func (c *Coordinator) runView(ctx context.Context, r *record.Run) (RunView, erro
 		out.Reason = "cancelling: " + r.Reason
 	}
 	if !r.Output.IsZero() {
-		raw, err := c.raw(ctx, r.Output)
+		raw, _, err := c.shown(ctx, r.ID, r.Output)
 		if err != nil {
 			return RunView{}, err
 		}

@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/outerloop-dev/outerloop/pkg/coordinator/record"
 	"github.com/outerloop-dev/outerloop/pkg/store"
@@ -114,12 +115,16 @@ func (c *Coordinator) ApprovalsPage(ctx context.Context, q ApprovalsQuery) (Page
 }
 
 func (c *Coordinator) approvalView(ctx context.Context, ap *record.Approval) (ApprovalView, error) {
-	content, err := c.raw(ctx, ap.Content)
+	content, hide, err := c.shown(ctx, ap.Run, ap.Content)
 	if err != nil {
 		return ApprovalView{}, err
 	}
+	reasons := slices.Clone(ap.Reasons)
+	for i := range reasons {
+		reasons[i] = hide.Replace(reasons[i])
+	}
 	return ApprovalView{
-		ID: ap.ID, Run: ap.Run, Step: ap.Step, Ask: ap.Ask, Reasons: ap.Reasons, Since: ap.Since.UTC(), ExpiresAt: ap.Expires.UTC(),
+		ID: ap.ID, Run: ap.Run, Step: ap.Step, Ask: hide.Replace(ap.Ask), Reasons: reasons, Since: ap.Since.UTC(), ExpiresAt: ap.Expires.UTC(),
 		Approvers: ap.Approvers, Content: content, Decision: ap.Decision, By: ap.By, Reason: ap.Reason, At: momentOf(ap.At),
 	}, nil
 }

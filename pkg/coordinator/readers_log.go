@@ -113,8 +113,10 @@ func (c *Coordinator) ActionsPage(ctx context.Context, want ActionsQuery) (Page[
 		if err != nil {
 			return false, err
 		}
-		page.Items = append(page.Items, actionView(a))
-		return true, nil
+		view := actionView(a)
+		view.Result, _, err = c.hidden(ctx, a.Run, a.Result)
+		page.Items = append(page.Items, view)
+		return true, err
 	})
 	return page, err
 }

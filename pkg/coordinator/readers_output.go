@@ -35,7 +35,7 @@ func (c *Coordinator) Outputs(ctx context.Context, run, step string) ([]OutputVi
 			return err
 		}
 		view := OutputView{Path: s.Name, Status: s.State, Outcome: s.Outcome}
-		if view.Output, err = c.raw(ctx, s.Output); err != nil {
+		if view.Output, _, err = c.shown(ctx, run, s.Output); err != nil {
 			return err
 		}
 		out = append(out, view)

@@ -212,6 +212,6 @@ func (c *Coordinator) Fact(ctx context.Context, name string) (FactView, error) {
 	if err != nil || fact.Gone(c.now()) {
 		return FactView{ID: name, Value: json.RawMessage("null")}, err
 	}
-	value, err := c.raw(ctx, fact.Value)
+	value, _, err := c.shown(ctx, fact.Run, fact.Value)
 	return FactView{ID: name, Value: value, Run: fact.Run}, err
 }

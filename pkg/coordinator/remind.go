@@ -43,10 +43,14 @@ func (c *Coordinator) nudge(ctx context.Context, ap *record.Approval, tick *Tick
 		return err
 	}
 	tick.repaired("approval %s: %s", ap.ID, kind)
+	_, hide, err := c.shown(ctx, ap.Run, ap.Content)
+	if err != nil {
+		return err
+	}
 	for _, to := range ap.Approvers {
 		c.cfg.Notify(ctx, Alert{
 			To: to, Kind: kind, ID: record.ShortID(kind, ap.ID, to, store.TimeKey(at)), Run: ap.Run, Step: ap.Step,
-			Text: fmt.Sprintf("%s (asked %s, until %s)", ap.Ask, ap.Since.Format(time.RFC3339), ap.Expires.Format(time.RFC3339)),
+			Text: fmt.Sprintf("%s (asked %s, until %s)", hide.Replace(ap.Ask), ap.Since.Format(time.RFC3339), ap.Expires.Format(time.RFC3339)),
 		})
 	}
 	return nil

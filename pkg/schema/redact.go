@@ -55,3 +55,37 @@ func redactMember(name string, v any, paths [][]string) any {
 	}
 	return redact(v, below)
 }
+
+// RedactNamed gives a copy of a JSON value in which every field of one of the names is replaced by Redacted, at any
+// depth, and the texts that stood there, in no order. Without such a field it gives the value itself.
+func RedactNamed(v any, names []string) (any, []string) {
+	var texts []string
+	var visit func(v any, hide bool) any
+	visit = func(v any, hide bool) any {
+		switch v := v.(type) {
+		case []any:
+			out := make([]any, len(v))
+			for i, e := range v {
+				out[i] = visit(e, hide)
+			}
+			return out
+		case map[string]any:
+			out := make(map[string]any, len(v))
+			for k, e := range v {
+				if slices.Contains(names, k) {
+					visit(e, true) // for its texts
+					out[k] = Redacted
+					continue
+				}
+				out[k] = visit(e, hide)
+			}
+			return out
+		case string:
+			if hide && v != "" {
+				texts = append(texts, v)
+			}
+		}
+		return v
+	}
+	return visit(v, false), texts
+}

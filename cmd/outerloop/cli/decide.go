@@ -12,15 +12,17 @@ import (
 )
 
 func (a *app) approvalsCommand() *cobra.Command {
-	return &cobra.Command{
+	var reveal bool
+	cmd := &cobra.Command{
 		Use:   "approvals [RUN]",
 		Short: "List what waits for an approval, with what would be sent",
 		Long: `Lists the open requests, oldest first: what is asked, why, of whom, until when, and
-the content that an approval lets through. Reading decides nothing.`,
+the content that an approval lets through. Reading decides nothing. Fields that the project
+marks sensitive are hidden without --reveal.`,
 		Example: "  outerloop approvals\n  outerloop approvals -o json | jq -r '.[].id'",
 		Args:    atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			list, err := listOf(cmd.Context(), a, first(args), func(ctx context.Context, r reader, run string) ([]coordinator.ApprovalView, error) {
+			list, err := listOf(revealing(cmd.Context(), reveal), a, first(args), func(ctx context.Context, r reader, run string) ([]coordinator.ApprovalView, error) {
 				return r.Approvals(ctx, coordinator.ApprovalsQuery{Run: run})
 			})
 			if err != nil {
@@ -36,6 +38,8 @@ the content that an approval lets through. Reading decides nothing.`,
 			return nil
 		},
 	}
+	revealFlag(cmd, &reveal)
+	return cmd
 }
 
 func (a *app) exceptionsCommand() *cobra.Command {

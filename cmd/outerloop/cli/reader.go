@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/spf13/cobra"
+
 	"github.com/outerloop-dev/outerloop/pkg/coordinator"
 	"github.com/outerloop-dev/outerloop/pkg/local"
 )
@@ -52,6 +54,19 @@ func (a *app) readingFile(ctx context.Context, f func(*local.Reader) error) erro
 		return err
 	}
 	return also(f(r), r.Close())
+}
+
+// revealFlag lets a command show sensitive fields.
+func revealFlag(cmd *cobra.Command, reveal *bool) {
+	cmd.Flags().BoolVar(reveal, "reveal", false, "also what the project marks sensitive, from a state file of this machine")
+}
+
+// revealing lets readers show sensitive fields.
+func revealing(ctx context.Context, reveal bool) context.Context {
+	if reveal {
+		return coordinator.Reveal(ctx)
+	}
+	return ctx
 }
 
 // fact reads a fact; its value is nil where it was never written.

@@ -32,7 +32,7 @@ type cancelled struct {
 }
 
 func (a *app) showCommand() *cobra.Command {
-	var history, steps bool
+	var history, steps, reveal bool
 	var step string
 	cmd := &cobra.Command{
 		Use:   "show [RUN]",
@@ -42,7 +42,7 @@ is the only one that begins so. Steps inside each are counted by outcome; --step
 lists them one by one, -o json always does.
 
 --step PATH prints the recorded output of one step instead, of each item where the path
-names no item's key.`,
+names no item's key. Fields that the project marks sensitive are hidden without --reveal.`,
 		Example: `  outerloop show
   outerloop show crm-followup-3f2a --steps
   outerloop show crm-followup-3f2a --step scan
@@ -52,9 +52,9 @@ names no item's key.`,
 		Args: atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("step") {
-				return a.showStep(cmd.Context(), first(args), step)
+				return a.showStep(revealing(cmd.Context(), reveal), first(args), step)
 			}
-			doc, err := a.readShow(cmd.Context(), first(args), history)
+			doc, err := a.readShow(revealing(cmd.Context(), reveal), first(args), history)
 			if err != nil {
 				return err
 			}
@@ -67,6 +67,7 @@ names no item's key.`,
 	}
 	cmd.Flags().BoolVar(&history, "history", false, "also the engine's events of each execution")
 	cmd.Flags().StringVar(&step, "step", "", "the recorded output of the step at `PATH`")
+	revealFlag(cmd, &reveal)
 	cmd.Flags().BoolVar(&steps, "steps", false, "every step on a line of its own")
 	return cmd
 }
