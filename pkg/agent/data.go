@@ -17,7 +17,10 @@ import (
 )
 
 // block is one named piece of data in a prompt.
-type block struct{ name, text string }
+type block struct {
+	name, text string
+	value      any
+}
 
 // selected gives the data that a prompt names, or all of it, and how many bytes
 // of the task's data were left out.
@@ -35,7 +38,7 @@ func (p *Prompt) selected(input any, facts map[string]any) (blocks []block, left
 		if !found {
 			return nil, 0, worker.MissingInput("the prompt needs %s, which the task does not have", name)
 		}
-		b := block{name, spelled(value)}
+		b := block{name, spelled(value), value}
 		blocks = append(blocks, b)
 		left -= len(b.text)
 	}
@@ -55,11 +58,11 @@ func anyMap(facts map[string]any) any {
 func members(name string, value any) []block {
 	fields, ok := value.(map[string]any)
 	if !ok {
-		return []block{{name, spelled(value)}}
+		return []block{{name, spelled(value), value}}
 	}
 	out := make([]block, 0, len(fields))
 	for key, field := range fields {
-		out = append(out, block{name + "." + key, spelled(field)})
+		out = append(out, block{name + "." + key, spelled(field), field})
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].name < out[j].name })
 	return out

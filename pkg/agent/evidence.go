@@ -12,15 +12,15 @@ import (
 // cited checks that each source of the evidence is data that the model was
 // given, and names every claim whose source is not (R27). Whether the data says
 // what is claimed is for a reviewer and the gate.
-func cited(evidence []gate.Evidence, sources []string, calls []Made) error {
+func cited(evidence []gate.Evidence, prompt Rendered, calls []Made) error {
 	var faults []schema.Fault
 	for i, e := range evidence {
-		if exists(e.Source, sources, calls) {
+		if exists(e.Source, prompt.Values, calls) {
 			continue
 		}
 		faults = append(faults, schema.Fault{
 			Path: schema.Pointer("evidence", fmt.Sprint(i), "source"), Keyword: "source",
-			Message: "names no data of this task; allowed are " + strings.Join(sources, ", ") + " and their fields. Without a source, the claim must not be made",
+			Message: "names no data of this task; allowed are " + strings.Join(prompt.Sources, ", ") + ", their fields and elements. Without a source, the claim must not be made",
 		})
 	}
 	if len(faults) > 0 {
@@ -29,9 +29,9 @@ func cited(evidence []gate.Evidence, sources []string, calls []Made) error {
 	return nil
 }
 
-func exists(source string, sources []string, calls []Made) bool {
-	for _, known := range sources {
-		if source == known || strings.HasPrefix(source, known+".") || strings.HasPrefix(source, known+"[") {
+func exists(source string, values map[string]any, calls []Made) bool {
+	for name, value := range values {
+		if gate.Cites(source, name, value) {
 			return true
 		}
 	}

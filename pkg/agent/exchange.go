@@ -83,7 +83,7 @@ func (e Exchange) Run(ctx context.Context, prompt Rendered) (Report, error) {
 		}
 		r.report.Work, r.report.Reading, err = e.Form.Read(answer)
 		if err == nil {
-			err = cited(r.report.Work.Evidence, prompt.Sources, r.report.Calls)
+			err = cited(r.report.Work.Evidence, prompt, r.report.Calls)
 		}
 		return r.report, err
 	}

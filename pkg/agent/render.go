@@ -51,9 +51,11 @@ type Rendered struct {
 	// Sent is the size of both texts; Pruned is what of the task's input and
 	// facts the prompt does not name (R20).
 	Sent, Pruned Size
-	// Sources are the names that evidence may cite; a field of one may follow
-	// after a point.
+	// Sources are the names that evidence may cite, in the order of the data.
 	Sources []string
+	// Values are what stands under each source, decoded: evidence may cite what
+	// lies in it (gate.Cites).
+	Values map[string]any
 }
 
 const defaultLimit = 400_000
@@ -71,8 +73,9 @@ func (p *Prompt) Render(form *AnswerForm, brief Brief) (Rendered, error) {
 		return Rendered{}, err
 	}
 	out := Rendered{Version: p.version, Pruned: sizeOf(left)}
+	out.Values = make(map[string]any, len(blocks))
 	for _, b := range blocks {
-		out.Sources = append(out.Sources, b.name)
+		out.Sources, out.Values[b.name] = append(out.Sources, b.name), b.value
 	}
 	if len(brief.Feedback) > 0 {
 		raw, err := json.Marshal(brief.Feedback)
@@ -83,7 +86,7 @@ func (p *Prompt) Render(form *AnswerForm, brief Brief) (Rendered, error) {
 		if err != nil {
 			return Rendered{}, err
 		}
-		blocks = append(blocks, block{"feedback", spelled(value)})
+		blocks = append(blocks, block{"feedback", spelled(value), value})
 	}
 	mark := tag(p.version, blocks)
 	out.System = p.system(form, brief)

@@ -116,27 +116,31 @@ func (q *call) checkEvidence(ctx context.Context, step *record.Step) error {
 	for _, e := range step.Evidence {
 		if !q.hasSource(step, e.Source) {
 			return &fault{class: outerloop.ClassInvalidOutput, cause: fmt.Sprintf(
-				"claim %q names the source %q, which this step does not have: it must be input.FIELD, facts.NAME, steps.NAME, calls.WORKER, event or action:ENTRY", e.Claim, e.Source)}
+				"claim %q names the source %q, which this step does not have: it must be input.FIELD, input.LIST[INDEX], facts.NAME, steps.NAME, calls.WORKER, action:ENTRY, or event where one started the run", e.Claim, e.Source)}
 		}
 	}
 	return nil
 }
 
+// hasSource tells whether the step has a source. The worker's own input has
+// been resolved.
 func (q *call) hasSource(step *record.Step, source string) bool {
+	if gate.Cites(source, "input", q.work) {
+		return true
+	}
+	for name, value := range q.facts {
+		if gate.Cites(source, "facts."+name, value) {
+			return true
+		}
+	}
 	head, rest, _ := strings.Cut(source, ".")
-	switch {
-	case head == "input":
-		return rest == "" || hasPath(q.work, rest)
-	case head == "calls":
+	switch head {
+	case "calls":
 		name, _, _ := strings.Cut(rest, ".")
 		return called(step, name)
-	case head == "facts":
-		name, _, _ := strings.Cut(rest, ".")
-		_, known := q.facts[name]
-		return known
-	case head == "event":
-		return true
-	case head == "steps":
+	case "event":
+		return source == head && byEvent(q.run)
+	case "steps":
 		for _, d := range q.node.Needs {
 			if d.Node.Path == rest || d.Node.Name == rest {
 				return true
@@ -145,27 +149,18 @@ func (q *call) hasSource(step *record.Step, source string) bool {
 		return false
 	}
 	entry, isAction := strings.CutPrefix(source, "action:")
-	if !isAction || step.Entry != entry {
-		return false
-	}
-	return true
+	return isAction && entry != "" && step.Entry == entry
 }
 
-// hasPath tells whether a value has the field at a dotted path; what lies in a
-// list is not followed.
-func hasPath(value any, path string) bool {
-	for _, name := range strings.Split(path, ".") {
-		name, _, _ = strings.Cut(name, "[")
-		fields, ok := value.(map[string]any)
-		if !ok {
-			_, isList := value.([]any)
-			return isList
-		}
-		if value, ok = fields[name]; !ok {
-			return false
-		}
+// byEvent tells whether an event, a webhook's body or another run's completion
+// started the run. The run keeps what it took of it as its input, so a field of
+// the event is cited as the input's.
+func byEvent(run *record.Run) bool {
+	switch loop.TriggerKind(run.Trigger) {
+	case loop.TriggerEvent, loop.TriggerWebhook, loop.TriggerAfter:
+		return true
 	}
-	return true
+	return false
 }
 
 // checkAccept applies the conditions of completed work (R48). Of an action they

@@ -69,7 +69,7 @@ func probe(_ context.Context, t worker.Task[Input]) (worker.Result[Output], erro
 	res.Confidence, res.Reason = worker.High, "Every row was read by fixed rules."
 	res.Evidence = []worker.Evidence{{
 		Claim:  fmt.Sprintf("%d of %d articles are low, %d of %d rows cannot be used", len(res.Output.Low), res.Output.Articles, len(res.Output.Rejected), res.Output.Read),
-		Source: "event",
+		Source: "input", At: List,
 	}}
 	return res, nil
 }
