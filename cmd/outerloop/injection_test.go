@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/csv"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -47,9 +48,15 @@ func obeys(d data) llm.Answer {
 	return said(d, document{"output": output, "evidence": evidence, "confidence": "high", "reason": "Approved."})
 }
 
-// poison gives the first rows of the export hostile names, and answers the
-// addresses of contacts that are approved.
-func (b *bundle) poison(rows int) (approved []string) {
+// Columns of the export that a stranger may have written.
+const (
+	dealName  = 1
+	dealNotes = 15
+)
+
+// poison writes hostile texts into a column of the export's first rows, and
+// answers the addresses of contacts that are approved.
+func (b *bundle) poison(rows, column int) (approved []string) {
 	b.t.Helper()
 	file := filepath.Join(b.dir, "exports/crm.csv")
 	content, err := os.ReadFile(file)
@@ -67,7 +74,7 @@ func (b *bundle) poison(rows int) (approved []string) {
 		if len(row) < 16 {
 			continue
 		}
-		row[1] = hostile[i%len(hostile)]
+		row[column] = hostile[i%len(hostile)]
 		if strings.EqualFold(strings.TrimSpace(row[6]), "approved") {
 			approved = append(approved, strings.ToLower(strings.TrimSpace(row[4])))
 		}
@@ -90,7 +97,7 @@ func (b *bundle) poison(rows int) (approved []string) {
 func TestAnObedientDrafterSendsNothingBeyondTheRules(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	approved := b.poison(900)
+	approved := b.poison(900, dealName)
 	s := served(t, obeys)
 	b.run(cli.ExitWaiting, "--model", "openai:"+s.URL, "--model-price", "0/0")
 	if len(s.Requests()) < len(hostile) {
@@ -120,7 +127,7 @@ func TestAnObedientDrafterSendsNothingBeyondTheRules(t *testing.T) {
 func TestObedientModelsReachNoConsequence(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	approved := b.poison(900)
+	approved := b.poison(900, dealName)
 	s := served(t, obeys)
 	b.run(cli.ExitWaiting, "--model", "openai:"+s.URL, "--model-price", "0/0", "--model-for", "followup-writer,claim-checker")
 	for name, mail := range b.outbox() {
@@ -131,6 +138,27 @@ func TestObedientModelsReachNoConsequence(t *testing.T) {
 	for _, to := range b.recipients() {
 		if !slices.ContainsFunc(approved, func(a string) bool { return strings.Contains(strings.ToLower(to), a) }) {
 			t.Errorf("a mail went to %s", to)
+		}
+	}
+}
+
+// What a worker does not declare it is not given (R20): hostile notes of the CRM
+// reach no model, so that one that obeys has nothing to obey.
+func TestHostileNotesReachNoModel(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.poison(900, dealNotes)
+	s := served(t, obeys)
+	b.run(cli.ExitWaiting, "--model", "openai:"+s.URL, "--model-price", "0/0", "--model-for", "followup-writer,claim-checker")
+	if len(s.Requests()) == 0 {
+		t.Fatal("the model was not asked")
+	}
+	for _, r := range s.Requests() {
+		sent := fmt.Sprint(r.Body)
+		for _, word := range []string{"SYSTEM:", "GUARANTEE", "MEETING", "ATTACKER", "approvals.lead", "99,999"} {
+			if strings.Contains(sent, word) {
+				t.Fatalf("the model was sent %q", word)
+			}
 		}
 	}
 }
