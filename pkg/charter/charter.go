@@ -310,3 +310,14 @@ func (c *Charter) Ask(model string) {
 	chosen.Model = model
 	c.Kind, c.Agent, c.Variant = KindAgent, &chosen, nil
 }
+
+// Declares tells whether a failure of the class is expected of the worker: the
+// charter lists it, or it is one that the gate and the wrapper find themselves
+// with any worker.
+func (c *Charter) Declares(class outerloop.Class) bool {
+	switch class {
+	case outerloop.ClassTimeout, outerloop.ClassInvalidOutput, outerloop.ClassMissingInput, outerloop.ClassConflict:
+		return true
+	}
+	return slices.Contains(c.FailsWith, class)
+}

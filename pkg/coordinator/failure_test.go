@@ -244,3 +244,34 @@ func TestTheWatch(t *testing.T) {
 		t.Errorf("a quiet watch repaired %+v, %v", tick, err) // R57
 	}
 }
+
+// A class that the charter does not declare meets its rule as a declared one
+// does, and the log and the exception say that it is not declared (R17).
+func TestUndeclaredClassIsFlagged(t *testing.T) {
+	t.Parallel()
+	const flag = "(the charter of writer does not declare tool_failed under fails_with)"
+	for class, flagged := range map[outerloop.Class]bool{outerloop.ClassToolFailed: true, outerloop.ClassTransient: false} {
+		w := newWorld(t, files(draftLoop("{retry: {any: 1}, then: halt}"), nil))
+		usual(w)
+		count := failing(w, "writer", class, 9)
+		run := start(t, w, `{"key":"a"}`)
+		w.run(10*time.Minute, 500)
+		want(t, w, run, outerloop.StatusBlocked)
+		if exc := exceptionOf(t, w); strings.Contains(exc.Cause, flag) != flagged || !strings.HasPrefix(exc.Cause, "broken on purpose") || *count != 2 {
+			t.Errorf("%s after %d tries: %s", class, *count, exc.Cause)
+		}
+		log, err := w.coord.Log(w.ctx, run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := 0
+		for _, e := range log {
+			if e.Kind == "failed" && strings.Contains(e.Rule, "does not declare") {
+				said++
+			}
+		}
+		if (said == 2) != flagged {
+			t.Errorf("%s: the log flags it %d times", class, said)
+		}
+	}
+}

@@ -36,7 +36,9 @@ type fault struct {
 	final, ask, halt bool
 	// breach: the work itself broke a hard rule (R43).
 	breach bool
-	to     string
+	// reported: the worker says so, not the gate.
+	reported bool
+	to       string
 }
 
 // Error is the cause.

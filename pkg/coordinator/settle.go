@@ -87,7 +87,7 @@ func (q *call) judge(ctx context.Context, req gate.SettleRequest, actions []stor
 	if req.Failure != nil {
 		step.Tokens = summed(step.Tokens, req.Failure.Tokens)
 		cost := q.cost(req.Failure.Cost, req.Failure.Tokens)
-		return q.fail(ctx, step, &fault{class: req.Failure.Class, cause: req.Failure.Message}, failing{cost: cost, more: actions})
+		return q.fail(ctx, step, &fault{class: req.Failure.Class, cause: req.Failure.Message, reported: true}, failing{cost: cost, more: actions})
 	}
 	step.Tokens = summed(step.Tokens, req.Result.Tokens)
 	cost := q.cost(req.Result.Cost, req.Result.Tokens)
@@ -195,18 +195,30 @@ func (q *call) failed(step *record.Step, f *fault) gate.Verdict {
 	if !class.Valid() {
 		class = outerloop.ClassFatal
 	}
+	cause := q.declaredCause(f, class)
 	retries := q.retries(class)
 	if f.final {
 		retries = -1
 	}
 	step.Worker = q.worker.Charter.Worker
-	verdict := protocol.Fail(step, class, cut(f.cause, causeLimit), retries)
-	step.Reason, step.Cause = "", class.ErrorName()+": "+cut(f.cause, causeLimit)
+	verdict := protocol.Fail(step, class, cause, retries)
+	step.Reason, step.Cause = "", class.ErrorName()+": "+cause
 	if step.GaveUp != nil {
 		step.GaveUp.Ask, step.GaveUp.Halt, step.GaveUp.To = f.ask, f.halt, f.to
 	}
-	step.Note(record.Entry{At: q.c.now(), Kind: "failed", Worker: step.Worker, Rule: cut(f.cause, logText), Outcome: verdict.Error})
+	step.Note(record.Entry{At: q.c.now(), Kind: "failed", Worker: step.Worker, Rule: cut(cause, logText), Outcome: verdict.Error})
 	return verdict
+}
+
+// declaredCause is a failure's cause; where the worker reports a class that its
+// charter does not declare, it says so, and the class's rule holds as for a
+// declared one (R17).
+func (q *call) declaredCause(f *fault, class outerloop.Class) string {
+	if !f.reported || q.worker.Charter.Declares(class) {
+		return cut(f.cause, causeLimit)
+	}
+	flag := fmt.Sprintf(" (the charter of %s does not declare %s under fails_with)", q.worker.Charter.Worker, class)
+	return cut(f.cause, logText/2) + flag
 }
 
 // retries is how many further tries the step's rule gives a class.

@@ -1,8 +1,6 @@
 package loop
 
 import (
-	"slices"
-
 	"github.com/outerloop-dev/outerloop"
 	"github.com/outerloop-dev/outerloop/pkg/schema"
 	"github.com/outerloop-dev/outerloop/pkg/source"
@@ -83,9 +81,7 @@ func (c *checker) retriesDeclared(n *Node) {
 		return
 	}
 	for _, retry := range n.Step.OnFailure.Retry {
-		always := retry.Class == outerloop.ClassAny || retry.Class == outerloop.ClassTimeout || retry.Class == outerloop.ClassInvalidOutput ||
-			retry.Class == outerloop.ClassMissingInput || retry.Class == outerloop.ClassConflict
-		if !always && !slices.Contains(w.Charter.FailsWith, retry.Class) {
+		if retry.Class != outerloop.ClassAny && !w.Charter.Declares(retry.Class) {
 			c.fault(n.Step.OnFailure.Source.Get("retry").Key(string(retry.Class)), "W306", "The charter of %s does not list %s under fails_with, so this retry never happens.", w.Charter.Worker, retry.Class)
 		}
 	}
