@@ -128,11 +128,14 @@ func (d *Desk) channel(name string) Channel {
 }
 
 // incident is what an alert belongs to: what happens to one loop is told
-// together; a worker's breaker, a request and a budget are incidents of their own.
+// together; a worker's breaker, a request's reminders and a budget are
+// incidents of their own, and so are all requests of a run together.
 func incident(a coordinator.Alert) string {
 	switch {
 	case a.Kind == coordinator.KindReminder || a.Kind == coordinator.KindEscalation:
 		return "request " + a.ID
+	case a.Kind == coordinator.KindRequest:
+		return "requests " + a.Run
 	case a.Loop != "":
 		return "loop " + a.Loop
 	}

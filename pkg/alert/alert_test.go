@@ -332,3 +332,35 @@ func TestDigestComesOnceADay(t *testing.T) {
 		t.Errorf("at %s: %s", at, got.Text())
 	}
 }
+
+// The requests of one run that come together are one message with their count,
+// and each is told once (R36, R46, R57).
+func TestRequestsOfARunAreOneMessage(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	tell := func(from, to int) {
+		for n := from; n < to; n++ {
+			b.desk.Notify(t.Context(), coordinator.Alert{
+				To: "sales", Kind: coordinator.KindRequest, ID: fmt.Sprintf("ap-%d", n), Run: "crm-1", Text: "Send the mail?",
+			})
+			b.deliver()
+			b.now = b.now.Add(time.Second)
+		}
+	}
+	tell(0, 24)
+	b.restart()
+	tell(0, 2) // another process tells them again
+	b.now = b.now.Add(time.Minute)
+	b.deliver()
+	if len(b.chat.sent) != 1 {
+		t.Fatalf("%d messages: %+v", len(b.chat.sent), b.chat.sent)
+	}
+	m := b.chat.sent[0]
+	if !strings.Contains(m.Subject, "24 requests for approval") || len(m.Lines)+m.More != 24 || !strings.HasSuffix(m.Lines[0].Command, "approvals crm-1") {
+		t.Errorf("told %q, %d lines and %d more, %q", m.Subject, len(m.Lines), m.More, m.Lines[0].Command)
+	}
+	b.now = b.now.Add(time.Hour)
+	if b.deliver(); len(b.chat.sent) != 1 {
+		t.Errorf("told again: %+v", b.chat.sent[1:])
+	}
+}

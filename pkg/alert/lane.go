@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/outerloop-dev/outerloop/pkg/coordinator"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator/record"
 	"github.com/outerloop-dev/outerloop/pkg/store"
 )
@@ -35,6 +36,8 @@ type lane struct {
 const (
 	// duePart is the partition of the due index with the lanes that wait.
 	duePart = "ALERTS"
+	// gather is how long the first request of a run waits for others.
+	gather = 30 * time.Second
 	// keptFor is how long the store keeps what has been told.
 	keptFor = 90 * 24 * time.Hour
 )
@@ -68,7 +71,10 @@ func (l *lane) add(line Line, now time.Time) {
 	}
 	if l.Due.IsZero() {
 		l.Due = now
-		if l.Quiet.After(now) {
+		if line.Kind == coordinator.KindRequest {
+			l.Due = now.Add(gather)
+		}
+		if l.Quiet.After(l.Due) {
 			l.Due = l.Quiet
 		}
 	}

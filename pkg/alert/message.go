@@ -82,6 +82,8 @@ func (d *Desk) lineOf(a coordinator.Alert) Line {
 	switch a.Kind {
 	case coordinator.KindException:
 		l.Command = program + " exceptions   then: " + program + " resolve " + a.ID
+	case coordinator.KindRequest:
+		l.Command = program + " approvals " + a.Run
 	case coordinator.KindReminder, coordinator.KindEscalation:
 		l.Command = program + " approvals"
 	case coordinator.KindBreaker:
@@ -101,7 +103,11 @@ func (d *Desk) subject(lines []Line, more int) string {
 		project = d.cfg.Project.Name + ": "
 	}
 	if n := len(lines) + more; n > 1 {
-		return cut(fmt.Sprintf("%s%d alerts, the first: %s", project, n, lines[0].sentence()), maxSubject)
+		what := "alerts"
+		if lines[0].Kind == coordinator.KindRequest { // whose incident holds nothing else
+			what = "requests for approval"
+		}
+		return cut(fmt.Sprintf("%s%d %s, the first: %s", project, n, what, lines[0].sentence()), maxSubject)
 	}
 	return cut(project+lines[0].sentence(), maxSubject)
 }

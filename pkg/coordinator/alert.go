@@ -22,6 +22,8 @@ const (
 	KindBreaker = "breaker"
 	// KindBudget: the money of a day or month is used up (R49).
 	KindBudget = "budget"
+	// KindRequest asks approvers for a decision (R46).
+	KindRequest = "request"
 	// KindReminder and KindEscalation ask approvers again (R46).
 	KindReminder   = "reminder"
 	KindEscalation = "escalation"

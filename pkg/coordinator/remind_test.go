@@ -54,6 +54,7 @@ func TestRemindsAndEscalates(t *testing.T) {
 		after time.Duration
 		told  []string
 	}{
+		{1 * time.Minute, []string{"request leads"}},
 		{89 * time.Minute, nil},
 		{91 * time.Minute, []string{"reminder leads"}},
 		{119 * time.Minute, nil},

@@ -28,7 +28,7 @@ const startGrace = 10 * time.Second
 // their errors are joined.
 func (c *Coordinator) Watch(ctx context.Context) (Tick, error) {
 	tick := Tick{Repaired: []string{}}
-	err := errors.Join(c.watchDue(ctx, &tick), c.watchEvents(ctx, &tick), c.watchRuns(ctx, &tick), c.watchChildren(ctx, &tick), c.watchExceptions(ctx), c.watchRetention(ctx, &tick))
+	err := errors.Join(c.watchDue(ctx, &tick), c.watchEvents(ctx, &tick), c.watchRuns(ctx, &tick), c.watchChildren(ctx, &tick), c.watchExceptions(ctx), c.watchRequests(ctx), c.watchRetention(ctx, &tick))
 	return tick, err
 }
 
