@@ -29,6 +29,8 @@ const (
 	kindTrust     = "TRUST"
 	kindProposal  = "PROPOSAL"
 	kindModel     = "MODEL"
+	kindAlert     = "ALERT" // what is still to be sent, and what is quiet
+	kindDigest    = "DIGEST"
 )
 
 // carried are the kinds that a file holds.
@@ -36,11 +38,13 @@ var carried = map[string]bool{
 	kindRun: true, kindAction: true, kindApproval: true, kindException: true, kindLoop: true, kindQuota: true,
 	kindFact: true, kindEvent: true, kindTold: true, kindWaiter: true, kindDay: true, kindDef: true, kindSchedule: true,
 	kindPurse: true, kindMonitor: true, kindTrust: true, kindProposal: true, kindModel: true,
+	kindAlert: true, kindDigest: true,
 }
 
-// left are the kinds that belong to an engine (the beat of its watch, too), a moment or a store.
+// left are the kinds that belong to an engine (the beat of its watch, too), a
+// place (that its alerts arrive), a moment or a store.
 var left = map[string]bool{
-	"LEASE": true, "RATE": true, "BREAKER": true, "WATCH": true, "EXEC": true, "QUEUE": true, "MACHINE": true, sealPart: true, importKind: true,
+	"LEASE": true, "RATE": true, "BREAKER": true, "WATCH": true, "ALERTPROOF": true, "EXEC": true, "QUEUE": true, "MACHINE": true, sealPart: true, importKind: true,
 }
 
 func kindOf(part string) string {

@@ -140,9 +140,9 @@ func TestEscalation(t *testing.T) {
 			ids[alert.ID] = true
 		}
 	}
-	// Reminded on the 30th and the 2nd; on the 1st it was escalated.
-	want := map[string]int{"reminder finance": 2, "escalation finance": 1, "escalation directors": 1, "reminder directors": 1}
-	if !maps.Equal(kinds, want) || len(ids) != 5 {
+	// Asked on the 29th, reminded on the 30th and the 2nd; on the 1st it was escalated.
+	want := map[string]int{"request finance": 1, "reminder finance": 2, "escalation finance": 1, "escalation directors": 1, "reminder directors": 1}
+	if !maps.Equal(kinds, want) || len(ids) != 6 {
 		t.Errorf("alerts %v, want %v; %d ids", kinds, want, len(ids))
 	}
 	for _, who := range []string{"director", "me"} {
