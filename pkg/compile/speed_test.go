@@ -12,8 +12,8 @@ import (
 	"github.com/outerloop-dev/outerloop/pkg/project"
 )
 
-// manyLoops is a project with n generated loops of twenty steps: chains with
-// rules, references and inputs, a block of items, branches and a switch.
+// manyLoops is a project with n generated loops of twenty steps: chains and fans
+// with a rule, references and an input each, some of them not series-parallel.
 func manyLoops(t testing.TB, n int) fs.FS {
 	t.Helper()
 	files := fstest.MapFS{}
@@ -78,8 +78,8 @@ func compileAll(t testing.TB, files fs.FS) (machines, bytes int) {
 	return len(all), bytes
 }
 
-// Many loops are read, checked and compiled, none for another (issue: 1,000 in
-// under 2 s; BenchmarkThousandLoops measures it).
+// Many loops are read, checked and compiled, none for another;
+// BenchmarkThousandLoops measures how fast.
 func TestManyLoops(t *testing.T) {
 	t.Parallel()
 	const many = 100
