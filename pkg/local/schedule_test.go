@@ -141,6 +141,10 @@ func TestAPausedLoopDoesNotStartAMonthOfRuns(t *testing.T) {
 		}
 	}
 	pause(true)
+	if err := tt.e.Close(); err != nil { // a pause outlives the process
+		t.Fatal(err)
+	}
+	tt.open()
 	tt.at("2026-12-30 12:00:00")
 	pause(false)
 	tt.at("2026-12-30 12:00:01", "2026-12-30 06:00:00")
