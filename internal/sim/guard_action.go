@@ -70,7 +70,7 @@ func (g *guard) alone(a *record.Action, step *record.Step) {
 			continue
 		}
 		owner := must(record.DecodeStep(g.s.shadow[record.StepKey(other.Run, other.Address)]))
-		if owner != nil && owner.Resource == step.Resource && owner.Nonce == other.Owner {
+		if owner != nil && owner.Resource == step.Resource {
 			g.bad("I14", "%s and %s act on %s at once", a.Entry, other.Entry, step.Resource)
 		}
 	}

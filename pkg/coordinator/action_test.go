@@ -240,3 +240,24 @@ func TestResourceLease(t *testing.T) {
 		t.Errorf("the lease was not released: %+v", out)
 	}
 }
+
+// A handler that fails while nobody knows what its action came to leaves the
+// resource held until nothing can come of it any more (R26).
+func TestResourceStaysHeldWhileAnOutcomeIsOpen(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, files(sendLoop, nil))
+	first, second := start(t, w, `{"key":"a"}`), start(t, w, `{"key":"b"}`)
+	a, b := byHand(t, w, first, "sender", "send", "r1"), byHand(t, w, second, "sender", "send", "r2")
+	a.admit()
+	if out := a.begin(`{"text":"a"}`); out.Claim != gate.ClaimGo {
+		t.Fatalf("begin is %+v", out)
+	}
+	a.settle(gate.SettleRequest{Failure: &gate.Failure{Class: outerloop.ClassTransient, Message: "no answer"}})
+	if out := b.admit(); out.Decision != gate.Later || out.Reason != "contact/x is held by send" {
+		t.Errorf("admit beside an action whose outcome is open: %+v", out)
+	}
+	w.now = w.now.Add(2 * time.Minute)
+	if out := b.admit(); out.Decision != gate.Go {
+		t.Errorf("admit when nothing can come of it any more: %+v", out)
+	}
+}

@@ -303,9 +303,10 @@ func (q *call) takeLease(ctx context.Context, lease *record.Lease, limit time.Ti
 }
 
 // releaseResource frees the lease of a step that is done with it. When it does
-// not come to that, the lease runs out.
+// not come to that, the lease runs out; so it does while the step's action may
+// still have its effect, whatever became of the attempt.
 func (q *delivered) releaseResource(ctx context.Context, step *record.Step) {
-	if step.Resource == "" {
+	if step.Resource == "" || q.mayStillAct(ctx, step) {
 		return
 	}
 	lease, err := one(ctx, q.c, record.LeaseKey(step.Resource), record.DecodeLease)
@@ -316,4 +317,14 @@ func (q *delivered) releaseResource(ctx context.Context, step *record.Step) {
 	if err := q.c.write(ctx, lease.Put()); err != nil && !errors.Is(err, store.ErrCondition) {
 		q.c.cfg.Log.Warn("lease not released, it will run out", "resource", step.Resource, "err", err)
 	}
+}
+
+// mayStillAct tells whether the outcome of the step's action is open: executing,
+// or not readable now.
+func (q *delivered) mayStillAct(ctx context.Context, step *record.Step) bool {
+	if step.Entry == "" {
+		return false
+	}
+	action, err := one(ctx, q.c, record.ActionKey(q.run.Loop, step.Entry), record.DecodeAction)
+	return err != nil || action != nil && action.State == record.ActionExecuting
 }
