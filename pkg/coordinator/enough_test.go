@@ -1,6 +1,8 @@
 package coordinator_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -66,6 +68,36 @@ output: {n: "${end.n}", items: "${some.counts.items}", missing: "${some.counts.m
 	if err != nil || err2 != nil || len(open)+len(questions) != 0 {
 		t.Errorf("still asked: %+v %+v", open, questions)
 	}
+}
+
+// A run is not completed over an attempt under way, although its block has
+// enough: an engine that did not wait for its branch is wrong, not the record (R4).
+func TestFinishOverWorkUnderWay(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, files(loopHead+`
+steps:
+  sides:
+    branches:
+      fast: {worker: writer, input: {text: fast}}
+      slow: {worker: backup, input: {text: slow}}
+    join: {need: 1, enough: 1, otherwise: halt}
+`, nil))
+	run := start(t, w, `{"key":"a"}`)
+	fast, slow := byHand(t, w, run, "writer", "sides/fast", "r1"), byHand(t, w, run, "backup", "sides/slow", "r2")
+	slow.admit()
+	fast.admit()
+	fast.settle(gate.SettleRequest{Result: drafted})
+	finish := []byte(`{"op":"finish","run":"` + run + `","gen":1}`)
+	_, err := w.coord.Step(w.ctx, finish)
+	var verdict *coordinator.StepError
+	if !errors.As(err, &verdict) || verdict.Name != outerloop.ErrorStop || !strings.Contains(verdict.Cause, "slow is not settled") {
+		t.Fatalf("finish beside an attempt: %v", err)
+	}
+	slow.settle(gate.SettleRequest{Result: drafted})
+	if _, err := w.coord.Step(w.ctx, finish); err != nil {
+		t.Fatal(err)
+	}
+	want(t, w, run, outerloop.StatusCompleted)
 }
 
 // Branches under a false `when` are not needed, and neither is what reads them.

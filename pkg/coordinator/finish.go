@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/outerloop-dev/outerloop"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator/record"
@@ -76,9 +77,19 @@ func (d *delivered) finish(ctx context.Context) (gate.Verdict, error) {
 		d.run = &started
 	}
 	run := *d.run
-	twice := doneTwice{}
-	if run.Counts, err = d.c.countSteps(ctx, run.ID, twice.look); err != nil {
+	twice, undone := doneTwice{}, ""
+	run.Counts, err = d.c.countSteps(ctx, run.ID, func(s *record.Step) {
+		twice.look(s)
+		if undone == "" && leftUndone(s) {
+			undone = s.Name
+		}
+	})
+	if err != nil {
 		return gate.Verdict{}, err
+	}
+	if undone != "" { // its block had enough, and the engine did not wait for it
+		verdict, _ := notDueVerdict(fmt.Errorf("%s %w", undone, errNotSettled))
+		return verdict, nil
 	}
 	run.Output = output
 	d.c.closeRun(&run, outerloop.StatusCompleted, "")
@@ -211,6 +222,16 @@ func (c *Coordinator) countSteps(ctx context.Context, id string, look func(*reco
 		return err
 	})
 	return counts, err
+}
+
+// leftUndone tells whether a step of a worker still has work to come: tool calls
+// end with their caller, and reviews with what they review.
+func leftUndone(s *record.Step) bool {
+	if s.State == outerloop.StepSettled || s.Block != nil || strings.HasSuffix(string(s.Address), reviewSuffix) {
+		return false
+	}
+	_, _, call := callPath(string(s.Address))
+	return !call
 }
 
 // countName is what a step counts as.
