@@ -206,6 +206,10 @@ func (f *Function) releaseByHand(ctx context.Context, loop, hash string) (any, e
 		return nil, err
 	}
 	l := machines.Latest{Loop: loop, Hash: hash, Machine: machine}
+	// The alias first: it cannot point at a version that is gone.
+	if err := f.cfg.Versions.Point(ctx, machine); err != nil {
+		return nil, fmt.Errorf("%w (old versions are deleted in time: deploy the commit that has this definition)", err)
+	}
 	f.cfg.Log.InfoContext(ctx, "released", "loop", loop, "hash", hash, "machine", machine)
-	return l, f.release(ctx, l)
+	return l, f.cfg.Publisher.Latest(ctx, l)
 }

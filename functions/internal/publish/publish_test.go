@@ -52,7 +52,10 @@ func (s *states) CreateStateMachineAlias(_ context.Context, in *sfn.CreateStateM
 }
 
 func (s *states) UpdateStateMachineAlias(_ context.Context, in *sfn.UpdateStateMachineAliasInput, _ ...func(*sfn.Options)) (*sfn.UpdateStateMachineAliasOutput, error) {
-	if s.alias == "" || *in.StateMachineAliasArn != machine+":live" {
+	switch {
+	case slices.Contains(s.deleted, *in.RoutingConfiguration[0].StateMachineVersionArn):
+		return nil, errors.New("ValidationException: no such version")
+	case s.alias == "" || *in.StateMachineAliasArn != machine+":live":
 		return nil, &types.ResourceNotFound{}
 	}
 	s.alias = *in.RoutingConfiguration[0].StateMachineVersionArn
@@ -79,6 +82,9 @@ func (s *states) ListStateMachineVersions(_ context.Context, in *sfn.ListStateMa
 }
 
 func (s *states) DeleteStateMachineVersion(_ context.Context, in *sfn.DeleteStateMachineVersionInput, _ ...func(*sfn.Options)) (*sfn.DeleteStateMachineVersionOutput, error) {
+	if *in.StateMachineVersionArn == s.alias {
+		return nil, &types.ConflictException{}
+	}
 	s.deleted = append(s.deleted, *in.StateMachineVersionArn)
 	return &sfn.DeleteStateMachineVersionOutput{}, nil
 }
@@ -278,5 +284,57 @@ func TestOldVersionsGo(t *testing.T) {
 	b.ok("Update", b.latest())
 	if want := []string{machine + ":1", machine + ":2", machine + ":4"}; !slices.Equal(b.states.deleted, want) {
 		t.Errorf("deleted %v, want %v", b.states.deleted, want)
+	}
+}
+
+// A machine takes 1,000 versions: where too many runs are closed to tell which
+// may be redriven, all but the newest 500 go, without what open runs need and
+// what the alias points at. A release of a version that is gone changes nothing.
+func TestVersionsAreBounded(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.ok("Create", b.definition())
+	pin := func(hash, version string, r record.Run) {
+		r.Loop, r.Definition, r.Started = loopName, hash, b.now
+		body := []byte(`{"loop":"research-topic","bundle":"sha256:x","machine":"` + version + `"}`)
+		if err := b.store.Write(t.Context(), hash, store.Create(store.Item{Key: machines.RecordKey(hash), Body: body}), r.Put()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pin("failed", machine+":2", record.Run{ID: "topic-failed", Status: outerloop.StatusFailed, Ended: b.now})
+	pin("open", machine+":3", record.Run{ID: "topic-open", Numbers: map[string]int64{record.RunOpen: 1}})
+	for i := range 2000 {
+		r := record.Run{ID: fmt.Sprint("topic-", i), Loop: loopName, Definition: b.hash, Status: outerloop.StatusCompleted, Started: b.now, Ended: b.now.Add(time.Second)}
+		if err := b.store.Write(t.Context(), r.ID, r.Put()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.states.versions = 505 - 1
+	b.ok("Update", b.latest())
+	if want := []string{machine + ":5", machine + ":4", machine + ":2", machine + ":1"}; !slices.Equal(b.states.deleted, want) {
+		t.Errorf("deleted %v, want %v", b.states.deleted, want)
+	}
+	event := `{"use":"release","request":{"loop":"` + loopName + `","hash":"failed"}}`
+	if _, err := b.fn.Handle(t.Context(), []byte(event)); err == nil || b.states.alias != machine+":505" {
+		t.Errorf("released what is gone: %v, alias at %s", err, b.states.alias)
+	}
+	if hash, err := b.defs.Latest(t.Context(), loopName); err != nil || hash != b.hash {
+		t.Errorf("after the release that failed: %s, %v", hash, err)
+	}
+}
+
+// A version that somebody has pointed the alias at stays, and the others go.
+func TestReleasedByHandStays(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.ok("Create", b.definition())
+	b.states.versions = 8
+	v := machines.Versions{Client: b.states}
+	b.states.alias = machine + ":2"
+	ids := 0
+	publisher := machines.Publisher{Store: b.store, Blobs: b.store, IDs: func() string { ids++; return fmt.Sprint("x", ids) }}
+	deleted, err := publisher.Retire(t.Context(), loopName, machine, v)
+	if want := []string{machine + ":3", machine + ":1"}; err != nil || !slices.Equal(deleted, want) {
+		t.Errorf("deleted %v, want %v, %v", deleted, want, err)
 	}
 }

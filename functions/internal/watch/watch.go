@@ -126,10 +126,9 @@ func (f *Function) round(ctx context.Context) (any, error) {
 		f.cfg.Log.ErrorContext(ctx, "the round is not whole", "error", all)
 	}
 	all = errors.Join(all, f.cfg.Coordinator.Beat(ctx, tick, all))
-	metrics = append(append(metrics, measured...),
-		telemetry.Metric{Name: "Repaired", Unit: telemetry.Count, Value: float64(len(tick.Repaired))},
-		telemetry.Metric{Name: "CaughtUp", Unit: telemetry.Count, Value: float64(out.Caught)})
-	all = errors.Join(all, f.cfg.Metrics.Emit(map[string]string{"Project": f.cfg.Project}, map[string]any{"looked": tick.Looked}, metrics...))
+	// What no alarm and no graph reads is a property of the line: a metric costs each month.
+	properties := map[string]any{"looked": tick.Looked, "repaired": len(tick.Repaired), "caught_up": out.Caught}
+	all = errors.Join(all, f.cfg.Metrics.Emit(map[string]string{"Project": f.cfg.Project}, properties, append(metrics, measured...)...))
 	if all != nil {
 		return nil, boot.Named("Outerloop.RoundFailed", fmt.Sprint(all))
 	}

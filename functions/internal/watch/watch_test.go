@@ -72,7 +72,7 @@ func TestRound(t *testing.T) {
 		t.Errorf("%+v, %v, did %v", answer, err, r.did)
 	}
 	var line map[string]any
-	if err := json.Unmarshal(out.Bytes(), &line); err != nil || line["Watched"] != 1.0 || line["DeadLetters"] != 7.0 || line["OpenExceptions"] != 4.0 || line["Repaired"] != 1.0 || line["Project"] != "acme" {
+	if err := json.Unmarshal(out.Bytes(), &line); err != nil || line["Watched"] != 1.0 || line["DeadLetters"] != 7.0 || line["OpenExceptions"] != 4.0 || line["repaired"] != 1.0 || line["Project"] != "acme" {
 		t.Errorf("%v, %s", err, out.String())
 	}
 	r = &rounds{fail: errors.New("the store is throttled")}
