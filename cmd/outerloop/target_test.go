@@ -321,11 +321,24 @@ func TestARunFromAfar(t *testing.T) {
 	for _, f := range list(t, doctor.out) {
 		found[f["id"].(string)] = f
 	}
-	for id, ok := range map[string]bool{"console": true, "watch": false, "concurrency": false, "loop crm-followup": true, "loop booking": true} {
+	for id, ok := range map[string]bool{"console": true, "watch": false, "concurrency": false, "loop crm-followup": true, "loops": true} {
 		if f := found[id]; f == nil || f["ok"] != ok {
 			t.Errorf("doctor says of %s: %v", id, f)
 		}
 	}
+	if f := found["loops"]; f["note"] != true || !strings.Contains(f["detail"].(string), "booking") {
+		t.Errorf("loops that are not deployed: %v", f)
+	}
+	// What is deployed is another than what is here: that is wrong, whoever of the two is newer.
+	file := filepath.Join(b.dir, "statemachines/crm-followup.loop.yaml")
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = os.WriteFile(file, append(text, "# changed\n"...), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.at("aws", "doctor").has(t, "wrong  loop crm-followup: version 1 is deployed and differs from this project's", "note   loops: ")
 }
 
 // What can be wrong with a deployment is said with what to do about it, and

@@ -21,7 +21,10 @@ func (d *deployment) publish(scope constructs.Construct) {
 	own := "A project's machines begin with its name; versions come and go."
 	rights := append(d.writes(), d.removes(),
 		right{
-			Do: []string{"states:CreateStateMachineAlias", "states:PublishStateMachineVersion", "states:UpdateStateMachineAlias"},
+			Do: []string{
+				"states:CreateStateMachineAlias", "states:DeleteStateMachineVersion", "states:ListStateMachineVersions",
+				"states:PublishStateMachineVersion", "states:UpdateStateMachineAlias",
+			},
 			On: []string{arn("states", "stateMachine:"+d.project+"-*")}, Because: own,
 		},
 		right{Do: []string{"s3:GetObject"}, On: []string{d.assets() + "/*"}, Because: "The names of assets are hashes of their content."},

@@ -194,3 +194,40 @@ func fits(pattern, on string) bool {
 	name := on[i+len(before) : len(on)-len(after)]
 	return name != "" && !strings.ContainsAny(name, "*?/")
 }
+
+// What the coordinator's roles may do besides reading and writing the table,
+// their logs and X-Ray: whoever adds a right adds it here, with a reason.
+func TestCoordinatorRights(t *testing.T) {
+	t.Parallel()
+	executes := []string{"states:DescribeExecution", "states:SendTaskFailure", "states:SendTaskSuccess", "states:StartExecution", "states:StopExecution"}
+	blobs := []string{"s3:GetObject", "s3:ListBucket", "s3:PutObject"}
+	with := func(more ...string) []string { return append(slices.Concat(executes, blobs), more...) }
+	want := map[string][]string{
+		"Gate":     with(),
+		"Approval": with("lambda:InvokeFunction"),
+		"Trigger":  with("lambda:InvokeFunction", "sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage", "sqs:SendMessage"),
+		"Watch": with("lambda:InvokeFunction", "sns:Publish", // secrets too where groups are told over channels that have one
+			"sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:GetQueueUrl", "sqs:ReceiveMessage", "sqs:SendMessage"),
+		"Console": {"lambda:InvokeFunction", "s3:GetObject", "s3:ListBucket"}, // it hands decisions on
+		"Publish": append(slices.Clone(blobs), "states:CreateStateMachineAlias", "states:DeleteStateMachineVersion", "states:ListStateMachineVersions",
+			"states:PublishStateMachineVersion", "states:UpdateStateMachineAlias"),
+		"Hook":      {"secretsmanager:GetSecretValue", "sqs:SendMessage"},
+		"Scheduler": {"lambda:InvokeFunction", "sqs:SendMessage"},
+	}
+	got := map[string][]string{}
+	for _, s := range rightsOf("", whole.Templates[""]) {
+		role, _, _ := strings.Cut(strings.TrimPrefix(s.Role, "Loops"), "Role")
+		for _, action := range s.Do {
+			if service, _, _ := strings.Cut(action, ":"); !slices.Contains([]string{"dynamodb", "logs", "xray"}, service) {
+				got[role] = append(got[role], action)
+			}
+		}
+	}
+	for role, actions := range want {
+		slices.Sort(actions)
+		have := slices.Compact(slices.Sorted(slices.Values(got[role])))
+		if !slices.Equal(have, actions) {
+			t.Errorf("%s: got %v, want %v", role, have, actions)
+		}
+	}
+}

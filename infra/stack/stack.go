@@ -3,6 +3,7 @@ package stack
 import (
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
@@ -139,6 +140,7 @@ func (d *deployment) outputs(stack awscdk.Stack) {
 	out("TriggerFunction", *d.triggers.FunctionName(), "Starts runs")
 	out("ApprovalFunction", *d.approvals.FunctionName(), "Takes decisions")
 	out("PublishFunction", *d.publishes.FunctionName(), "Publishes definitions and versions")
+	out("Concurrency", strconv.Itoa(d.concurrency.Sum), "What workers and their gates may take at one time")
 	out("AlertTopic", *d.topic.TopicArn(), "Alerts and alarms: subscribe to it")
 	out("EventBus", d.bus, "Put events here that loops start by and wait for")
 	if d.hookURL != nil {

@@ -29,7 +29,7 @@ func TestTemplates(t *testing.T) {
 			t.Errorf("%q: %d resources, %d bytes, %d outputs", name, len(tpl.Resources), len(tpl.Raw), len(tpl.Outputs))
 		}
 	})
-	for _, name := range []string{"TableName", "BucketName", "ConsoleFunction", "TriggerFunction", "ApprovalFunction", "HookUrl", "AlertTopic"} {
+	for _, name := range []string{"TableName", "BucketName", "ConsoleFunction", "TriggerFunction", "ApprovalFunction", "HookUrl", "AlertTopic", "Concurrency"} {
 		if whole.Templates[""].Outputs[name] == nil {
 			t.Errorf("no output %s", name)
 		}

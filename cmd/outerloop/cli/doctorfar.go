@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/outerloop-dev/outerloop/pkg/coordinator"
@@ -74,8 +77,14 @@ func (a *app) examineConcurrency(ctx context.Context) (finding, bool) {
 		return finding{}, false
 	}
 	s, err := a.deployment()
-	if err != nil || s.Concurrency == 0 {
+	switch {
+	case err != nil:
 		return finding{}, false
+	case s.Concurrency == 0:
+		return finding{
+			ID: "concurrency", OK: true, Note: true, Detail: "what workers and their gates may take at one time is not written down here",
+			Remedy: "outerloop-aws connect STACK   reads it from the outputs of the stack",
+		}, true
 	}
 	f := finding{ID: "concurrency", OK: true}
 	limit, err := accountConcurrency(ctx, s)
@@ -99,30 +108,57 @@ func (a *app) examineDeployedLoops(deployed []coordinator.LoopView) []finding {
 	for _, l := range deployed {
 		byName[l.ID] = l
 		if l.Paused {
-			list = append(list, finding{ID: "loop " + l.ID, OK: true, Detail: "is paused: its triggers start nothing"})
+			list = append(list, finding{ID: "loop " + l.ID, OK: true, Note: true, Detail: "is paused: its triggers start nothing", Remedy: "outerloop resume " + l.ID + a.targetFlags()})
 		}
 	}
 	p, err := a.someProject()
 	if err != nil || p == nil {
 		return list
 	}
+	var absent []string
 	for _, name := range p.Names() {
 		bundle, err := p.Bundle(name)
 		if err != nil {
 			continue // examineProject says what is wrong
 		}
-		f := finding{ID: "loop " + name, OK: true}
-		switch l, ok := byName[name]; {
+		l, ok := byName[name]
+		delete(byName, name)
+		switch {
 		case !ok || l.Definition == "":
-			f.Detail = "is not deployed"
+			absent = append(absent, name)
 		case l.Definition != project.Hash(bundle):
-			f.Detail = fmt.Sprintf("version %d is deployed and differs from this project's; cdk deploy brings it", l.Version)
+			list = append(list, finding{
+				ID: "loop " + name, Detail: fmt.Sprintf("version %d is deployed and differs from this project's: new runs do what is deployed", l.Version),
+				Remedy: "cdk deploy   brings it (docs/deploy.md); or check out what is deployed",
+			})
 		default:
-			f.Detail = fmt.Sprintf("version %d is deployed as it is here", l.Version)
+			list = append(list, finding{ID: "loop " + name, OK: true, Detail: fmt.Sprintf("version %d is deployed as it is here", l.Version)})
 		}
-		list = append(list, f)
+	}
+	return append(append(list, notHere(byName)...), notThere(absent, len(list) > 0)...)
+}
+
+// notHere are the deployed loops that this project does not have.
+func notHere(deployed map[string]coordinator.LoopView) []finding {
+	var list []finding
+	for _, name := range slices.Sorted(maps.Keys(deployed)) {
+		if deployed[name].Definition != "" {
+			list = append(list, finding{ID: "loop " + name, OK: true, Note: true, Detail: "is deployed, and this project has no such loop"})
+		}
 	}
 	return list
+}
+
+// notThere tells of the project's loops that are not deployed: a deployment may
+// have some of them only, but not none.
+func notThere(names []string, others bool) []finding {
+	if len(names) == 0 {
+		return nil
+	}
+	return []finding{{
+		ID: "loops", OK: others, Note: others, Remedy: "cdk deploy   of a synth without -c loops=, or with them (docs/deploy.md)",
+		Detail: fmt.Sprintf("%s of this project not deployed: %s", count(len(names), "loop is", "loops are"), strings.Join(names, ", ")),
+	}}
 }
 
 // pruneFar removes closed runs of a deployment, a bounded number at a time.

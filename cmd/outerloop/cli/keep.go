@@ -42,8 +42,10 @@ command. An existing file is not replaced.`,
 
 // finding is one line of `doctor`.
 type finding struct {
-	ID     string `json:"id"`
-	OK     bool   `json:"ok"`
+	ID string `json:"id"`
+	OK bool   `json:"ok"`
+	// Note: nothing is wrong, and it may not be what was meant.
+	Note   bool   `json:"note,omitempty"`
 	Detail string `json:"detail"`
 	Remedy string `json:"remedy,omitempty"`
 }
@@ -102,11 +104,14 @@ func (a *app) doctor(ctx context.Context) error {
 	}
 	for _, f := range list {
 		mark := a.green("ok   ")
-		if !f.OK {
+		switch {
+		case !f.OK:
 			mark = a.red("wrong")
+		case f.Note:
+			mark = a.yellow("note ")
 		}
 		a.say("%s  %s: %s", mark, f.ID, f.Detail)
-		if !f.OK && f.Remedy != "" {
+		if (!f.OK || f.Note) && f.Remedy != "" {
 			a.say("         %s", f.Remedy)
 		}
 	}
