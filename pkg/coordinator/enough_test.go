@@ -70,30 +70,33 @@ output: {n: "${end.n}", items: "${some.counts.items}", missing: "${some.counts.m
 	}
 }
 
-// A run is not completed over an attempt under way, although its block has
+// A run is not completed over an action under way, although its block has
 // enough: an engine that did not wait for its branch is wrong, not the record (R4).
-func TestFinishOverWorkUnderWay(t *testing.T) {
+func TestFinishOverAnActionUnderWay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, files(loopHead+`
 steps:
   sides:
     branches:
       fast: {worker: writer, input: {text: fast}}
-      slow: {worker: backup, input: {text: slow}}
+      slow: {worker: sender, action: send, key: "${input.key}", input: {text: slow}, on_failure: {then: halt}}
     join: {need: 1, enough: 1, otherwise: halt}
-`, nil))
+`, sender("ask", "")))
 	run := start(t, w, `{"key":"a"}`)
-	fast, slow := byHand(t, w, run, "writer", "sides/fast", "r1"), byHand(t, w, run, "backup", "sides/slow", "r2")
+	fast, slow := byHand(t, w, run, "writer", "sides/fast", "r1"), byHand(t, w, run, "sender", "sides/slow", "r2")
 	slow.admit()
+	if out := slow.begin(`{"text":"slow"}`); out.Claim != gate.ClaimGo {
+		t.Fatalf("begin is %+v", out)
+	}
 	fast.admit()
 	fast.settle(gate.SettleRequest{Result: drafted})
 	finish := []byte(`{"op":"finish","run":"` + run + `","gen":1}`)
 	_, err := w.coord.Step(w.ctx, finish)
 	var verdict *coordinator.StepError
 	if !errors.As(err, &verdict) || verdict.Name != outerloop.ErrorStop || !strings.Contains(verdict.Cause, "slow is not settled") {
-		t.Fatalf("finish beside an attempt: %v", err)
+		t.Fatalf("finish beside an action: %v", err)
 	}
-	slow.settle(gate.SettleRequest{Result: drafted})
+	slow.settle(gate.SettleRequest{Result: sent, Actions: done("a:send")})
 	if _, err := w.coord.Step(w.ctx, finish); err != nil {
 		t.Fatal(err)
 	}
