@@ -51,6 +51,9 @@ func (d *Decoder) Run(item *store.Item) (*Run, error) {
 func (d *Decoder) PutStep(s *Step) store.Op {
 	op := s.Put()
 	kept := s.Clone()
+	if kept.Name == "" {
+		kept.Name = kept.Path
+	}
 	kept.Output, kept.Input, kept.Override = kept.Output.written(), kept.Input.written(), kept.Override.written()
 	d.steps.keep(op.Item.Key, op.Item.Body, kept)
 	return op
@@ -60,7 +63,7 @@ func (d *Decoder) PutStep(s *Step) store.Op {
 func (d *Decoder) PutRun(r *Run) store.Op {
 	op := r.Put()
 	kept := r.Clone()
-	kept.Output = kept.Output.written()
+	kept.Input, kept.Output = kept.Input.whole(), kept.Output.written()
 	d.runs.keep(op.Item.Key, op.Item.Body, kept)
 	return op
 }
@@ -70,7 +73,7 @@ func (v Value) written() Value {
 	if v.IsZero() {
 		return Value{}
 	}
-	return v
+	return v.whole()
 }
 
 // decoded are bodies with what they say. What is not in young is looked for in

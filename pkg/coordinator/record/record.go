@@ -83,6 +83,9 @@ func addEntry(log []Entry, e Entry) []Entry {
 }
 
 func encode(record any) []byte {
+	if long, ok := record.(lean); ok {
+		record = long.lean()
+	}
 	body, err := JSON(record)
 	if err != nil { // records hold only plain fields and JSON that was read as such
 		panic(fmt.Sprintf("encoding %T: %v", record, err))
@@ -122,7 +125,13 @@ func JSON(value any) ([]byte, error) {
 }
 
 func decode(item *store.Item, into any) error {
-	if err := json.Unmarshal(item.Body, into); err != nil {
+	err := error(nil)
+	if long, ok := into.(lean); ok {
+		err = long.unlean(item.Body)
+	} else {
+		err = json.Unmarshal(item.Body, into)
+	}
+	if err != nil {
 		return fmt.Errorf("reading %s/%s: %w", item.Part, item.Sort, err)
 	}
 	return nil
