@@ -167,22 +167,6 @@ func (q *call) crashed(ctx context.Context) (admission, error) {
 	return answered(verdict), nil
 }
 
-// returnReservation is the run's part of a write that takes money back from the
-// attempt that had it; without money it checks the run.
-func (q *delivered) returnReservation(step *record.Step) store.Op {
-	return q.returnReservationWhere(step, record.OpenAt(q.run.Gen)...)
-}
-
-func (q *delivered) returnReservationWhere(step *record.Step, where ...store.Cond) store.Op {
-	if step.Reserved == 0 {
-		return store.Check(record.RunKey(q.run.ID), where...)
-	}
-	held := step.Reserved
-	step.Reserved = 0
-	return store.Add(record.RunKey(q.run.ID), map[string]int64{record.RunLeft: held}, where...).
-		Dropping(record.Reservation(step.Nonce))
-}
-
 // blockedBy turns a halt into a blocked run with its exception, in one write,
 // and the verdict that ends the execution.
 func (q *delivered) blockedBy(ctx context.Context, cause error) (admission, error) {

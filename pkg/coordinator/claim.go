@@ -33,8 +33,9 @@ func (q *call) prepareAndClaim(ctx context.Context, at protocol.Standing, req ga
 	if protocol.Admit(at) == protocol.AdmitSameGrant {
 		return q.grant(ctx, q.step(), p)
 	}
-	if out := q.waitsForMoney(at.Now, len(p.raw)); out != nil {
-		return *out, nil
+	payer, out, err := q.payer(ctx, at.Now, len(p.raw))
+	if err != nil || out != nil {
+		return deref(out), err
 	}
 	lease, out, err := q.freeLease(ctx, p.resource, at.Now)
 	if err != nil || out != nil {
@@ -51,7 +52,7 @@ func (q *call) prepareAndClaim(ctx context.Context, at protocol.Standing, req ga
 	if err != nil {
 		return admission{}, err
 	}
-	return q.claim(ctx, at, p, claimed{limit: limit, resourceFence: fence})
+	return q.claim(ctx, at, p, claimed{limit: limit, resourceFence: fence, payer: payer})
 }
 
 func deref(out *admission) admission {
@@ -216,27 +217,25 @@ func (q *call) withinEnds() (time.Time, bool) {
 type claimed struct {
 	limit         time.Time
 	resourceFence int64
+	payer         string
 }
 
 // claim makes the attempt the step's owner. Without money it is one write of
 // the step; with money claim and reservation are one transaction.
 func (q *call) claim(ctx context.Context, at protocol.Standing, p *prepared, with claimed) (admission, error) {
 	step := q.record(ctx)
-	previous := step.Nonce
+	previous := step.ReservedAs()
 	wasRunning := step.State == outerloop.StepRunning
 	protocol.Claim(step, at, at.Now.Add(q.c.cfg.Lease), with.limit)
-	step.Worker = q.worker.Charter.Worker
+	step.Worker, step.Payer = q.worker.Charter.Worker, with.payer
 	step.Entry, step.Resource, step.ResourceFence = p.entry, p.resource, with.resourceFence
 	step.Facts, step.Doubted = p.versions, q.doubted
 	step.Input = record.Value{Hash: p.hash, Size: len(p.raw)}
 	step.Note(record.Entry{At: at.Now, Kind: "admitted", Worker: step.Worker, Input: p.hash})
-	if !wasRunning {
-		previous = ""
+	if none := q.noMoney(with.payer, step.Input.Size); none != nil {
+		return q.refuse(ctx, none)
 	}
-	runOp, exhausted := q.reserve(step, previous)
-	if exhausted {
-		return q.refuse(ctx, q.noMoney(step.Input.Size))
-	}
+	runOp := q.reserve(step, previous)
 	ops := []store.Op{q.c.records.PutStep(step)} // with what was reserved, so that it comes back
 	switch {
 	case runOp != nil:

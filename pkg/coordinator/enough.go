@@ -97,17 +97,14 @@ func (d *delivered) cancelStep(ctx context.Context, why string) (token string, e
 		}
 	}
 	step := d.record(ctx)
-	held, nonce := step.Reserved, step.Nonce
-	step.Reserved = 0
-	deltas := map[string]int64{record.RunLeft: held}
+	old := d.freed(step.ReservedAs())
+	step.Reserved, step.Payer = 0, ""
+	deltas := map[string]int64{record.RunLeft: old.amount}
 	ops, token, err := d.voidWaits(ctx, s, deltas)
 	if err != nil {
 		return "", err
 	}
-	run := store.Add(record.RunKey(d.run.ID), deltas, record.OpenAt(d.run.Gen)...)
-	if held > 0 {
-		run = run.Dropping(record.Reservation(nonce))
-	}
+	run := store.Add(record.RunKey(d.run.ID), deltas, append(record.OpenAt(d.run.Gen), old.where...)...).Dropping(old.names...)
 	protocol.Release(step, d.run.Gen)
 	step.Reason = why
 	_, err = d.conclude(ctx, step, ending{outcome: outerloop.OutcomeCancelled, rule: why, run: &run, more: ops})

@@ -1,87 +1,90 @@
 package coordinator
 
 import (
+	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
-	"github.com/outerloop-dev/outerloop/pkg/charter"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator/record"
 	"github.com/outerloop-dev/outerloop/pkg/store"
 )
 
-const (
-	// tokenBytes is how few bytes a token may stand for when a cost is estimated from above.
-	tokenBytes = 3
-	million    = 1_000_000
-	// fixedText bounds in bytes what every request to a model says beside its data.
-	fixedText = 2000
-)
+// An attempt's money stands in its run's numbers under one name: what its own
+// model calls may cost, below it what its tool calls may cost, and what those
+// have reserved out of that. A tool call thus spends its caller's money and
+// never more (R49). Whatever ends an attempt or takes it over does so with all
+// that stands under its name: with tool calls whose attempts were lost.
 
-// estimate is the most that an attempt of the worker may cost, in micro-units:
-// what its model may write in all its calls, and what it reads. Workers without
-// a model cost nothing.
-func (q *call) estimate(inputBytes int) int64 {
-	agent := q.worker.Charter.Agent
-	if q.worker.Charter.Kind != charter.KindAgent || agent == nil || q.def.Project == nil {
-		return 0
+// payer is the reservation that a tool call's money is taken from, its caller's;
+// empty: the run pays. An admission instead says that the attempt waits: for
+// money that others have reserved, or for its caller to run.
+func (q *call) payer(ctx context.Context, now time.Time, inputBytes int) (string, *admission, error) {
+	caller, _, isCall := callPath(string(q.at))
+	if !isCall || q.estimate(inputBytes).total() == 0 {
+		return "", q.waitsForMoney(now, inputBytes), nil
 	}
-	for _, m := range q.def.Project.Models {
-		if m.Name == agent.Model {
-			use := q.mostUse(inputBytes)
-			return use.calls * (use.written*m.Price.Output.Micro + use.read*m.Price.Input.Micro) / million
-		}
+	at := record.Address(caller)
+	if err := q.fetch(ctx, at); err != nil {
+		return "", nil, err
 	}
-	return 0
+	if s := q.steps[at]; s != nil && s.Nonce != "" {
+		return s.ReservedAs(), nil, nil
+	}
+	out := later(now.Add(q.c.cfg.ResourcePoll), "its caller does not run any more")
+	return "", &out, nil
 }
 
-// modelUse is what an attempt may ask of a model: calls, and the tokens that each writes and reads.
-type modelUse struct{ calls, written, read int64 }
-
-// mostUse is the most that an attempt may use: the worker's Agent is set.
-func (q *call) mostUse(inputBytes int) modelUse {
-	agent := q.worker.Charter.Agent
-	use := modelUse{calls: int64(agent.MaxCalls) + 1, written: int64(agent.MaxTokens)}
-	read := inputBytes + len(q.worker.Prompt) + len(q.worker.Document) + len(q.worker.Output.Raw()) + fixedText
-	use.read = int64(read)/tokenBytes + (use.calls-1)*use.written
-	return use
+// reserve gives the attempt its money and takes the dead attempt's over, in one
+// operation on the run; nil: no money is involved. step is the claimed record,
+// previous the name of the dead attempt's reservation.
+func (q *call) reserve(step *record.Step, previous string) *store.Op {
+	need, old := q.estimate(step.Input.Size), q.freed(previous)
+	if need.total() == 0 && len(old.names) == 0 {
+		return nil
+	}
+	step.Reserved = need.own
+	deltas := map[string]int64{record.RunLeft: old.amount - need.total()}
+	where := append(record.OpenAt(q.run.Gen), store.AtLeast(record.RunLeft, need.total()-old.amount))
+	if step.Payer != "" {
+		from := record.ForCalls(step.Payer)
+		deltas[record.RunLeft], deltas[from] = old.amount, -need.total()
+		where[len(where)-1] = store.AtLeast(from, need.total())
+	}
+	if need.own > 0 {
+		deltas[step.ReservedAs()] = need.own
+	}
+	if need.calls > 0 {
+		deltas[record.ForCalls(step.ReservedAs())] = need.calls
+	}
+	op := store.Add(record.RunKey(q.run.ID), deltas, append(where, old.where...)...).Dropping(old.names...)
+	return &op
 }
 
-// reserve gives the attempt its money and takes the dead attempt's over, in
-// one operation on the run; nil: no money is involved. exhausted: the run has
-// not enough left.
-func (q *call) reserve(step *record.Step, previous string) (op *store.Op, exhausted bool) {
-	need, held := q.estimate(step.Input.Size), step.Reserved
-	if need == 0 && held == 0 {
-		return nil, false
+// noMoney tells why the attempt cannot be paid; nil: it can.
+func (q *call) noMoney(payer string, inputBytes int) *fault {
+	need := q.estimate(inputBytes).total()
+	left, whose := q.run.Numbers[record.RunLeft], "the budget"
+	if s := q.step(); s != nil {
+		left += q.freed(s.ReservedAs()).amount
 	}
-	if q.run.Numbers[record.RunLeft]+held < need {
-		return nil, true
+	if payer != "" {
+		left, whose = q.run.Numbers[record.ForCalls(payer)], "its caller's share of the budget"
 	}
-	deltas := map[string]int64{record.RunLeft: held - need}
-	where := append(record.OpenAt(q.run.Gen), store.AtLeast(record.RunLeft, need-held))
-	if need > 0 {
-		deltas[record.Reservation(q.attempt)] = need
+	if need <= left || need == 0 {
+		return nil
 	}
-	step.Reserved = need
-	add := store.Add(record.RunKey(q.run.ID), deltas, where...)
-	if held > 0 {
-		add = add.Dropping(record.Reservation(previous))
-	}
-	return &add, false
-}
-
-func (q *call) noMoney(inputBytes int) *fault {
-	return q.exhausted(fmt.Sprintf("the budget has %s left, the next attempt may cost %s",
-		money(q.run.Numbers[record.RunLeft]), money(q.estimate(inputBytes))))
+	return q.exhausted(fmt.Sprintf("%s has %s left, the next attempt may cost %s", whose, money(left), money(need)))
 }
 
 // waitsForMoney says that the run has too little for the attempt now, but
 // enough once what others have reserved comes back: that is no failure.
 func (q *call) waitsForMoney(now time.Time, inputBytes int) *admission {
-	need := q.estimate(inputBytes)
-	left := q.run.Numbers[record.RunLeft]
+	need, left := q.estimate(inputBytes).total(), q.run.Numbers[record.RunLeft]
 	if s := q.step(); s != nil {
-		left += s.Reserved
+		left += q.freed(s.ReservedAs()).amount
 	}
 	if need <= left || need > left+q.run.ReservedByOthers(q.step()) {
 		return nil
@@ -90,26 +93,83 @@ func (q *call) waitsForMoney(now time.Time, inputBytes int) *admission {
 	return &out
 }
 
+// freed is what an attempt's end takes from the run's numbers: their sum and
+// names, and the conditions that no tool call changes them in the meantime.
+type freed struct {
+	amount int64
+	names  []string
+	where  []store.Cond
+}
+
+// freed is all that stands under a reservation.
+func (d *delivered) freed(reservation string) freed {
+	var out freed
+	held := d.run.Held(reservation)
+	for _, name := range slices.Sorted(maps.Keys(held)) {
+		out.amount += held[name]
+		out.names = append(out.names, name)
+	}
+	if len(out.names) > 1 || len(out.names) == 1 && out.names[0] != reservation {
+		for _, name := range out.names {
+			out.where = append(out.where, store.Equal(name, held[name]))
+		}
+	}
+	return out
+}
+
 // spend is the run's part of a write that ends an attempt: its reservation
 // comes back, its cost is spent, overshoot included. Without money it checks the run.
 func (q *call) spend(step *record.Step, cost int64) store.Op {
-	held := step.Reserved
-	step.Reserved = 0
 	step.Cost += cost
-	if held == 0 && cost == 0 {
-		return q.checkRun()
+	if op := q.giveBack(step, cost, record.OpenAt(q.run.Gen)...); op != nil {
+		return *op
 	}
-	op := store.Add(record.RunKey(q.run.ID), map[string]int64{record.RunLeft: held - cost, record.RunSpent: cost}, record.OpenAt(q.run.Gen)...)
-	if held > 0 {
-		op = op.Dropping(record.Reservation(q.attempt))
+	return q.checkRun()
+}
+
+// giveBack ends an attempt's reservation in the run's numbers, less what it has
+// cost; nil: there is none, and it cost nothing.
+func (d *delivered) giveBack(step *record.Step, cost int64, where ...store.Cond) *store.Op {
+	old := d.freed(step.ReservedAs())
+	step.Reserved, step.Payer = 0, ""
+	if cost == 0 && len(old.names) == 0 {
+		return nil
 	}
-	return op
+	deltas := map[string]int64{record.RunLeft: old.amount - cost}
+	if cost != 0 {
+		deltas[record.RunSpent] = cost
+	}
+	op := store.Add(record.RunKey(d.run.ID), deltas, slices.Concat(where, old.where)...).Dropping(old.names...)
+	return &op
+}
+
+// returnReservation is the run's part of a write that takes money back from the
+// attempt that had it; without money it checks the run.
+func (d *delivered) returnReservation(step *record.Step) store.Op {
+	return d.returnReservationWhere(step, record.OpenAt(d.run.Gen)...)
+}
+
+func (d *delivered) returnReservationWhere(step *record.Step, where ...store.Cond) store.Op {
+	if op := d.giveBack(step, 0, where...); op != nil {
+		return *op
+	}
+	return store.Check(record.RunKey(d.run.ID), where...)
+}
+
+// returnInto takes an attempt's money back in a run's record that is about to
+// be put.
+func returnInto(run *record.Run, step *record.Step) {
+	for name, amount := range run.Held(step.ReservedAs()) {
+		run.Numbers[record.RunLeft] += amount
+		delete(run.Numbers, name)
+	}
+	step.Reserved, step.Payer = 0, ""
 }
 
 // money words micro-units without rounding what matters away.
 func money(micros int64) string {
 	text := fmt.Sprintf("%.6f", float64(micros)/micro)
-	for text[len(text)-1] == '0' && text[len(text)-3] != '.' {
+	for strings.HasSuffix(text, "0") && text[len(text)-3] != '.' {
 		text = text[:len(text)-1]
 	}
 	return text

@@ -112,7 +112,7 @@ func (q *call) turn(ctx context.Context, now, limit time.Time, inputBytes int) (
 			}
 			ask := turn{attempt: q.attempt, now: now, limit: limit, calls: 1, retry: q.step() != nil && len(q.step().Tries.Failed) > 0}
 			if p.model {
-				use := q.mostUse(inputBytes)
+				use := mostUse(q.worker, inputBytes)
 				ask.calls, ask.tokens = use.calls, use.calls*(use.written+use.read)
 			}
 			mine := r.Holds(q.attempt)

@@ -14,11 +14,7 @@ import (
 // onStep goes on with a step: again, edited, skipped or substituted.
 func (r *resolution) onStep(ctx context.Context) error {
 	step := r.record(ctx)
-	if step.Reserved > 0 { // an attempt that began while people were asked
-		r.run.Numbers[record.RunLeft] += step.Reserved
-		delete(r.run.Numbers, record.Reservation(step.Nonce))
-		step.Reserved = 0
-	}
+	returnInto(r.run, step) // of an attempt that began while people were asked
 	runOp := r.run.Put()
 	if step.State == outerloop.StepSettled {
 		r.exc.Error = ""

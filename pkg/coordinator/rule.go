@@ -267,17 +267,12 @@ func (d *delivered) substitute(ctx context.Context) (any, error) {
 // ruleHalt blocks the run and leaves the step open for the next generation.
 func (d *delivered) ruleHalt(ctx context.Context, f record.Fault) (ruling, error) {
 	step := d.record(ctx)
-	held, nonce := step.Reserved, step.Nonce
-	step.Reserved = 0
+	run := *d.run
+	run.Numbers = cloneNumbers(run.Numbers)
+	returnInto(&run, step)
+	d.run = &run
 	protocol.Release(step, d.run.Gen)
 	step.Cause = cut(f.Error+": "+f.Cause, causeLimit)
-	if held > 0 {
-		run := *d.run
-		run.Numbers = cloneNumbers(run.Numbers)
-		run.Numbers[record.RunLeft] += held
-		delete(run.Numbers, record.Reservation(nonce))
-		d.run = &run
-	}
 	ops, exc, err := d.block(ctx, incident{
 		at: d.at, path: d.Step, item: d.Item, name: step.Name, cause: f.Cause, class: f.Error, to: f.To,
 		tried: triedText(d.step()), blocks: true, ways: stepWays,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/outerloop-dev/outerloop"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator/protocol"
@@ -150,6 +151,11 @@ func mergeRun(a, b store.Op) store.Op {
 	}
 	for name, delta := range b.Deltas {
 		a.Deltas[name] += delta
+	}
+	for _, cond := range b.Where {
+		if !slices.Contains(a.Where, cond) {
+			a.Where = append(a.Where, cond)
+		}
 	}
 	return a.Dropping(b.Drop...)
 }

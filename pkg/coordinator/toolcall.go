@@ -35,12 +35,9 @@ func callNode(def *loop.Definition, path string) (*loop.Node, bool) {
 	if !ok {
 		return nil, false
 	}
-	caller, known := def.Node(step)
-	if !known || caller.Worker == nil || caller.Worker.Charter.Agent == nil || !slices.Contains(caller.Worker.Charter.Agent.Calls, worker) {
-		return nil, false
-	}
+	caller, review, known := lookup(def, step) // the caller may be a tool itself
 	tool := def.Workers[worker]
-	if tool == nil {
+	if !known || tool == nil || !mayCall(caller, review, worker) {
 		return nil, false
 	}
 	n := &loop.Node{
@@ -54,6 +51,21 @@ func callNode(def *loop.Definition, path string) (*loop.Node, bool) {
 	}
 	n.Action = tool.ToolAction()
 	return n, true
+}
+
+// mayCall tells whether one of the workers that do a node's work has another as
+// a tool.
+func mayCall(n *loop.Node, review bool, worker string) bool {
+	callers := []*loop.Worker{n.Worker, n.Backup}
+	for _, row := range n.Routes {
+		callers = append(callers, row.Worker, row.Backup)
+	}
+	if review {
+		callers = []*loop.Worker{n.Review.Worker}
+	}
+	return slices.ContainsFunc(callers, func(w *loop.Worker) bool {
+		return w != nil && w.Charter.Agent != nil && slices.Contains(w.Charter.Agent.Calls, worker)
+	})
 }
 
 // Call answers a tool call of the running attempt, or says that its worker is

@@ -123,7 +123,7 @@ func (c *Coordinator) trial(ctx context.Context, r *record.Run, s *record.Step) 
 	}
 	step := q.step()
 	step.LimitMs, step.LeaseMs = 0, 0
-	step.Reserved = q.estimate(len(p.raw))
+	step.Reserved = q.estimate(len(p.raw)).own
 	task, err := q.task(ctx, step, p)
 	if err != nil {
 		return Trial{}, err

@@ -205,7 +205,7 @@ type delivered struct {
 func (d *delivered) step() *record.Step {
 	s := d.steps[d.at]
 	if s != nil && s.Reserved != 0 {
-		s.Reserved = d.run.Numbers[record.Reservation(s.Nonce)]
+		s.Reserved = d.run.Numbers[s.ReservedAs()]
 	}
 	return s
 }

@@ -78,7 +78,9 @@ func (r *Run) ReservedByOthers(s *Step) int64 {
 		}
 	}
 	if s != nil {
-		sum -= s.Reserved
+		for _, amount := range r.Held(s.ReservedAs()) {
+			sum -= amount
+		}
 	}
 	return sum
 }

@@ -169,3 +169,19 @@ func CheckRun(id string, gen int) store.Op { return store.Check(RunKey(id), Open
 
 // Reservation is the number of a run that holds the money reserved for a nonce.
 func Reservation(nonce string) string { return reservation + ShortID(nonce) }
+
+// ForCalls is the number beside a reservation that holds what the attempt's tool
+// calls may cost. A call's own reservation is taken out of it and named below it.
+func ForCalls(reservation string) string { return reservation + ".calls" }
+
+// Held is what stands under a reservation, by number: the attempt's own money,
+// what its tool calls may still take, and what they have taken.
+func (r *Run) Held(reservation string) map[string]int64 {
+	held := map[string]int64{}
+	for name, amount := range r.Numbers {
+		if name == reservation || strings.HasPrefix(name, reservation+".") {
+			held[name] = amount
+		}
+	}
+	return held
+}

@@ -92,6 +92,9 @@ type Step struct {
 	Tokens     gate.Tokens          `json:"tokens,omitzero"`
 	Cost       int64                `json:"cost,omitempty"`
 	Reserved   int64                `json:"reserved,omitempty"`
+	// Payer is the reservation of the caller's attempt that a tool call's attempt
+	// is paid from; empty: the run pays.
+	Payer string `json:"payer,omitempty"`
 
 	// Reasons are why a person must look; Approval and Exception where they are asked.
 	Reasons   []string `json:"reasons,omitempty"`
@@ -221,6 +224,15 @@ func (s *Step) Unchanged() store.Op { return store.CheckVersion(StepKey(s.Run, s
 // Live tells whether an attempt holds the step at a time.
 func (s *Step) Live(now time.Time) bool {
 	return s.State == outerloop.StepRunning && now.UnixMilli() < s.LeaseMs
+}
+
+// ReservedAs is the number of the run that holds what the running attempt has
+// reserved for itself.
+func (s *Step) ReservedAs() string {
+	if s.Payer != "" {
+		return s.Payer + "." + ShortID(s.Nonce)
+	}
+	return Reservation(s.Nonce)
 }
 
 // Note adds a decision to the step's log.
