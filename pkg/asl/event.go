@@ -77,7 +77,7 @@ type Event struct {
 // StartDetails is what an execution knows about itself. Everything but Input is
 // only shown in the context object and the history; empty strings are allowed.
 type StartDetails struct {
-	Input       json.RawMessage `json:"input"`
+	Input       json.RawMessage `json:"input,omitempty"`
 	ID          string          `json:"id"`
 	Name        string          `json:"name"`
 	RoleARN     string          `json:"role_arn"`
