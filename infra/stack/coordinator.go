@@ -133,15 +133,13 @@ func (d *deployment) watch(scope constructs.Construct) {
 	if secrets := d.channels(); len(secrets) > 0 {
 		rights, env["OUTERLOOP_SECRETS"] = append(rights, d.secrets(secrets...)...), d.Secrets
 	}
-	var dead []string
+	dead := []string{d.queueARN("trigger-dlq")}
 	for _, u := range d.Units {
 		if u.Queued {
 			dead = append(dead, d.queueARN(u.Name+"-dlq"))
 		}
 	}
-	if len(dead) > 0 {
-		rights = append(rights, right{Do: []string{"sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:GetQueueUrl", "sqs:ReceiveMessage"}, On: dead})
-	}
+	rights = append(rights, right{Do: []string{"sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:GetQueueUrl", "sqs:ReceiveMessage"}, On: dead})
 	d.watches = d.coordinator(scope, function{
 		Name: roleWatch, Says: "Every minute: finds what stalls, repairs it or tells people", Timeout: 55 * time.Second,
 		Environment: d.store(env),

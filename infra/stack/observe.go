@@ -39,7 +39,7 @@ func (d *deployment) observe(scope constructs.Construct) {
 		{ID: "ApprovalErrors", Says: "The function that asks and decides fails: look at its log.", Metric: failures(d.approvals), Periods: 2},
 		{ID: "TriggerErrors", Says: "The function that starts runs fails: look at its log.", Metric: failures(d.triggers), Periods: 2},
 		{ID: "Missed", Says: "Fires or events could not be delivered: look into the queue " + d.name("missed") + ".", Metric: lying(d.missed)},
-		{ID: "TriggerDead", Says: "Webhooks or events were taken and started nothing: look into the queue " + d.name("trigger-dlq") + ".", Metric: lying(d.events.DeadLetterQueue().Queue)},
+		{ID: "TriggerDead", Says: "Webhooks or events were taken and started nothing: outerloop exceptions keeps what they said.", Metric: lying(d.events.DeadLetterQueue().Queue)},
 	}
 	if d.hooks != nil {
 		alarms = append(alarms, alarm{ID: "HookErrors", Says: "The receiver of webhooks fails: look at its log.", Metric: failures(d.hooks), Periods: 2})

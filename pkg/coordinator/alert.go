@@ -153,7 +153,7 @@ func (c *Coordinator) tellOpen(ctx context.Context, key store.Key) error {
 	if err != nil || exc == nil || exc.Resolved() {
 		return err
 	}
-	def, err := c.definitionOf(ctx, exc.Run)
+	def, err := c.definitionOfException(ctx, exc)
 	if err != nil {
 		return err
 	}

@@ -141,6 +141,8 @@ type Coordinator struct {
 	// usual and stalls spare the watch reading the same again and again.
 	usual  histories
 	stalls looks
+	// loose spares it looking for what belongs to no run.
+	loose looks
 	// opened are the exceptions that this process has told or found told.
 	opened notices
 }

@@ -148,6 +148,9 @@ func (c *Coordinator) alert(ctx context.Context, exc *record.Exception, def *loo
 	c.cfg.Notify(ctx, Alert{To: to, Kind: KindException, ID: exc.ID, Loop: exc.Loop, Run: exc.Run, Step: exc.Step, Since: exc.Since, Text: text})
 }
 
+// classDuplicate marks an exception that shows two outcomes of one action.
+const classDuplicate = "duplicate"
+
 // possibleDuplicate raises an exception that shows both outcomes of an action.
 func (q *call) possibleDuplicate(ctx context.Context, r gate.ActionReport) error {
 	a, err := one(ctx, q.c, record.ActionKey(q.run.Loop, r.Entry), record.DecodeAction)
@@ -155,7 +158,7 @@ func (q *call) possibleDuplicate(ctx context.Context, r gate.ActionReport) error
 		return err
 	}
 	exc := q.exceptionRecord(incident{
-		at: q.at, path: q.Step, item: q.Item, name: q.name(ctx, q.node, q.index), entry: r.Entry, class: "duplicate",
+		at: q.at, path: q.Step, item: q.Item, name: q.name(ctx, q.node, q.index), entry: r.Entry, class: classDuplicate,
 		cause: fmt.Sprintf("possible duplicate of %s: recorded is %s with result %s, an earlier attempt reports done with %s",
 			r.Entry, a.State, cut(string(a.Result), logText), cut(string(r.Result), logText)),
 		tried: "nothing can be taken back here", ways: []string{WayClose},

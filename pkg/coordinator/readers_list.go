@@ -162,8 +162,9 @@ func (c *Coordinator) ExceptionsPage(ctx context.Context, q ExceptionsQuery) (Pa
 		if err != nil || exc.Resolved() || q.Run != "" && exc.Run != q.Run {
 			return false, err
 		}
-		page.Items = append(page.Items, exceptionView(exc))
-		return true, nil
+		view, err := c.exceptionView(ctx, exc)
+		page.Items = append(page.Items, view)
+		return true, err
 	})
 	return page, err
 }
@@ -177,17 +178,22 @@ func (c *Coordinator) Exception(ctx context.Context, id string) (ExceptionView, 
 	if exc == nil {
 		return ExceptionView{}, fmt.Errorf("%s: %w", id, ErrNoException)
 	}
-	return exceptionView(exc), nil
+	return c.exceptionView(ctx, exc)
 }
 
-func exceptionView(e *record.Exception) ExceptionView {
+func (c *Coordinator) exceptionView(ctx context.Context, e *record.Exception) (ExceptionView, error) {
 	status := "open"
 	if e.Resolved() {
 		status = "resolved"
+	}
+	body, err := c.shownBody(ctx, e)
+	if err != nil {
+		return ExceptionView{}, err
 	}
 	return ExceptionView{
 		ID: e.ID, Run: e.Run, Loop: e.Loop, Step: e.Step, Cause: e.Cause, Class: e.Class, Detail: e.Detail, Tried: e.Tried,
 		State: e.State, Needed: e.Needed, Ways: e.Ways, Owner: e.Owner, Since: e.Since.UTC(), Status: status,
 		Resolution: e.Resolution, By: e.By, Reason: e.Reason, At: momentOf(e.At), Entry: e.Entry,
-	}
+		Queue: e.Queue, Body: body,
+	}, nil
 }

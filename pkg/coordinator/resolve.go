@@ -29,12 +29,12 @@ func (c *Coordinator) Resolve(ctx context.Context, req ResolveRequest) (Exceptio
 		return ExceptionView{}, err
 	}
 	if exc.Resolution == WayRollback {
-		return exceptionView(exc), c.rollbackOf(ctx, exc)
-	}
-	if err := c.afterResolve(ctx, exc); err != nil {
+		err = c.rollbackOf(ctx, exc)
+	} else if err := c.afterResolve(ctx, exc); err != nil {
 		c.cfg.Log.Warn("resolution not carried out yet, the watch will", "exception", exc.ID, "err", err)
 	}
-	return exceptionView(exc), nil
+	view, viewErr := c.exceptionView(ctx, exc)
+	return view, errors.Join(err, viewErr)
 }
 
 // rollbackOf makes the rollback that a person has decided on; where this process
@@ -54,6 +54,9 @@ func (c *Coordinator) rollbackOf(ctx context.Context, exc *record.Exception) err
 // afterResolve tells the engine: the waiting state, the next generation's
 // execution, or the end.
 func (c *Coordinator) afterResolve(ctx context.Context, exc *record.Exception) error {
+	if exc.Class == classDuplicate || exc.Class == classLetter {
+		return nil // nothing waits for it
+	}
 	if exc.Resolution == WayClose {
 		return c.settleRun(ctx, exc.Run)
 	}
@@ -99,16 +102,16 @@ func (c *Coordinator) resolve(ctx context.Context, req ResolveRequest) (*record.
 	case !slices.Contains(exc.Ways, req.Way):
 		return nil, fmt.Errorf("%s: only %v: %w", req.Way, exc.Ways, ErrNotPossible)
 	}
-	if err := c.mayAct(ctx, exc.Run, req.By); err != nil {
+	def, err := c.definitionOfException(ctx, exc)
+	if err != nil {
+		return nil, err
+	}
+	if err := mayActIn(def, req.By); err != nil {
 		return nil, err
 	}
 	exc.Resolution, exc.By, exc.Reason, exc.At = req.Way, req.By, req.Reason, c.now()
-	if exc.Class == "duplicate" {
+	if exc.Class == classDuplicate || exc.Class == classLetter {
 		return exc, c.writeRecord(ctx, exc.Put(), &exc.Stored)
-	}
-	def, err := c.definitionOf(ctx, exc.Run)
-	if err != nil {
-		return nil, err
 	}
 	r := &resolution{req: req, exc: exc}
 	if r.delivered, err = c.exceptionSubject(ctx, def, exc); err != nil {

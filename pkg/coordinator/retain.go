@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,7 +41,8 @@ type Removed struct {
 // by step, its own record last, so that a call that broke off is finished by
 // the next; from the first step on it cannot be redriven. Kept are the action
 // log, so that an action is never done again, quotas, facts, events,
-// definitions and the days' figures.
+// definitions and the days' figures. Resolved exceptions of messages that
+// belonged to no run go when they are older than Config.Keep.
 func (c *Coordinator) Retain(ctx context.Context, r Retention) (Removed, error) {
 	var out Removed
 	if r.Items <= 0 {
@@ -56,6 +58,9 @@ func (c *Coordinator) Retain(ctx context.Context, r Retention) (Removed, error) 
 		}
 		return c.retainLoop(ctx, name, before, &retaining{Retention: r, Removed: &out})
 	})
+	if err == nil && r.Loop == "" && !out.More {
+		err = c.retainLoose(ctx, &retaining{Retention: r, Removed: &out})
+	}
 	if err != nil {
 		err = fmt.Errorf("removing old runs: %w", err)
 	}
@@ -190,6 +195,43 @@ func (c *Coordinator) removeException(ctx context.Context, id string, r *retaini
 		return err
 	}
 	return c.removeOne(ctx, record.ExceptionKey(id), r)
+}
+
+// looseEvery is how often the watch looks for resolved exceptions without a run.
+const looseEvery = time.Hour
+
+// retainLoose removes resolved exceptions that no run's removal finds: those of
+// messages, and of runs that have gone. The watch looks once in a while.
+func (c *Coordinator) retainLoose(ctx context.Context, r *retaining) error {
+	before := r.Before
+	if before.IsZero() {
+		if !c.loose.due("", c.now()) {
+			return nil
+		}
+		c.loose.next("", c.now().Add(looseEvery))
+		before = c.now().Add(-cmp.Or(c.cfg.Keep, DefaultKeep))
+	}
+	q := store.Query{Index: store.ByList, Part: record.ExceptionsResolved, To: store.TimeKey(before)}
+	err := c.each(ctx, q, func(item *store.Item) error {
+		exc, err := record.DecodeException(item)
+		if err != nil || !exc.Resolved() || !exc.At.Before(before) {
+			return err
+		}
+		if r.full() {
+			return errFull
+		}
+		if exc.Run != "" {
+			run, err := one(ctx, c, record.RunKey(exc.Run), record.DecodeRun)
+			if err != nil || run != nil {
+				return err
+			}
+		}
+		return c.removeOne(ctx, item.Key, r)
+	})
+	if errors.Is(err, errFull) {
+		return nil
+	}
+	return err
 }
 
 func (c *Coordinator) removeOne(ctx context.Context, key store.Key, r *retaining) error {

@@ -222,7 +222,7 @@ func (c *Coordinator) receive(ctx context.Context, in gate.Delivery) (*delivered
 	}
 	index, err := outerloop.ParseItem(in.Item)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", err, ErrNotAllowed)
 	}
 	if len(index) != n.Depth {
 		return nil, fmt.Errorf("step %q lies in %d blocks of items, the item address %q has %d: %w", in.Step, n.Depth, in.Item, len(index), ErrNotAllowed)

@@ -115,6 +115,10 @@ type ExceptionView struct {
 	At         *time.Time `json:"at,omitempty"`
 	// Entry is the action asked about, where its outcome is unknown.
 	Entry string `json:"entry,omitempty"`
+	// Queue and Body are those of a message that nobody can read, which belongs to
+	// no run: at most LetterKept bytes, without its task token.
+	Queue string `json:"queue,omitempty"`
+	Body  string `json:"body,omitempty"`
 }
 
 // ActionView is one entry of the action log (R37).

@@ -212,9 +212,12 @@ func failed(name, message string) durable.Result {
 // deliver gives a message to its worker; it is acknowledged when it is answered.
 func (e *Engine) deliver(ctx context.Context, p *pool, m *durable.Message) error {
 	var delivery gate.Delivery
-	if err := json.Unmarshal(m.Body, &delivery); err != nil {
-		e.cfg.Log.Error("a message is no delivery", "queue", m.Queue, "message", m.ID, "error", err)
-		return e.core.Return(ctx, m, e.soon(time.Minute))
+	if err := json.Unmarshal(m.Body, &delivery); err != nil || delivery.Run == "" || delivery.Step == "" {
+		if err := e.bury(ctx, m, outerloop.ErrorFatal); err != nil && !e.stopped() {
+			e.cfg.Log.Warn("a message that nobody can read is still there", "queue", m.Queue, "message", m.ID, "error", err)
+			return e.core.Return(ctx, m, e.soon(again(m.Receives)))
+		}
+		return nil
 	}
 	handled, err := e.handle(ctx, p, delivery, func(_ context.Context, until time.Time) { e.core.Extend(m, until) })
 	switch {
@@ -231,6 +234,33 @@ func (e *Engine) deliver(ctx context.Context, p *pool, m *durable.Message) error
 		return e.core.Return(ctx, m, e.soon(again(m.Receives)))
 	}
 	return e.core.Postpone(ctx, m, handled.Later)
+}
+
+// bury takes a message out of the way that nobody can answer: what can be read
+// is answered, what cannot is kept in an exception. The task that still waits for
+// it fails by the error, and its step's rule decides.
+func (e *Engine) bury(ctx context.Context, m *durable.Message, errorName string) error {
+	done, err := e.coord.Undeliverable(ctx, coordinator.Letter{Queue: m.Queue, ID: m.ID, Worker: m.Queue, Body: m.Body, Receives: int(m.Receives)})
+	if err != nil || !done { // not done: an attempt is at work
+		return err
+	}
+	return e.core.Bury(ctx, m, errorName, "nobody could answer the step's message")
+}
+
+// deadAtOnce bounds how many dead letters of a queue one look takes.
+const deadAtOnce = 100
+
+// buryDead looks into the dead-letter queues.
+func (e *Engine) buryDead(ctx context.Context) error {
+	var failed []error
+	for _, p := range e.pools {
+		dead, err := e.core.Dead(ctx, p.Code.Name(), deadAtOnce)
+		failed = append(failed, err)
+		for i := range dead {
+			failed = append(failed, e.bury(ctx, &dead[i], outerloop.ErrorCrashed))
+		}
+	}
+	return errors.Join(failed...)
 }
 
 // again is when a message without an answer comes again.

@@ -100,6 +100,9 @@ func (e *Engine) lookAround(ctx context.Context) {
 	for _, repaired := range tick.Repaired {
 		e.cfg.Log.Info("repaired", "what", repaired)
 	}
+	if err := e.buryDead(ctx); err != nil && ctx.Err() == nil {
+		e.cfg.Log.Error("dead letters were not looked at", "error", err)
+	}
 	if _, err := e.core.Fold(ctx, foldAtOnce); err != nil && ctx.Err() == nil {
 		e.cfg.Log.Error("histories were not folded", "error", err)
 	}

@@ -122,8 +122,11 @@ func (a *app) writeExceptions(list []coordinator.ExceptionView) {
 			}
 		}
 		where := v.Run
-		if v.Step != "" {
+		switch {
+		case v.Step != "":
 			where = v.Step + " of " + v.Run
+		case v.Run == "":
+			where = "queue " + v.Queue
 		}
 		row("where", where)
 		row("detail", v.Detail)
@@ -139,6 +142,10 @@ func (a *app) writeExceptions(list []coordinator.ExceptionView) {
 		wide := *a
 		wide.Width = 0 // these lines wrap rather than lose their end
 		t.write(&wide, a.Out)
+		if v.Body != "" {
+			a.say("  body")
+			a.writeContent(json.RawMessage(v.Body))
+		}
 		if v.Resolution == "" && len(v.Ways) > 0 {
 			a.say("  %s", a.resolveLine(v))
 		}

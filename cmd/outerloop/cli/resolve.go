@@ -99,10 +99,21 @@ func (a *app) resolve(ctx context.Context, req coordinator.ResolveRequest) error
 	if req.Exception, err = a.findException(ctx, req.Exception); err != nil {
 		return err
 	}
-	return a.actOn(ctx, func(s session) (string, error) {
-		view, err := s.Resolve(ctx, req)
+	var view coordinator.ExceptionView
+	run, err := a.acting(ctx, func(s session) (string, error) {
+		view, err = s.Resolve(ctx, req)
 		return view.Run, err
 	})
+	switch {
+	case err != nil:
+		return err
+	case run != "":
+		return a.recorded(ctx, run)
+	case a.asJSON():
+		return a.writeJSON(view)
+	}
+	a.say("recorded")
+	return nil
 }
 
 // findException completes an abbreviated id of an open exception.

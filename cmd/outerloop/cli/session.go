@@ -27,7 +27,7 @@ func (a *app) engineConfig(p *opened) (local.Config, error) {
 		return cfg, err
 	}
 	cfg.Loops = loops
-	cfg.Workers = p.localWorkers(a.withCrew(*p), filepath.Dir(cfg.State))
+	cfg.Workers = a.localWorkers(*p, filepath.Dir(cfg.State))
 	cfg.Alerts, _ = a.alerts(p, nil)
 	return cfg, nil
 }
@@ -109,6 +109,11 @@ func (a *app) actOn(ctx context.Context, act func(session) (string, error)) erro
 	if err != nil {
 		return err
 	}
+	return a.recorded(ctx, run)
+}
+
+// recorded says that a decision is recorded, and how its run stands.
+func (a *app) recorded(ctx context.Context, run string) error {
 	state, err := a.readShow(ctx, run, false)
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ func Open(_ context.Context, f *boot.Function) (boot.Handler, error) {
 		return nil, err
 	}
 	letters := &DeadLetters{
-		Client: sqs.NewFromConfig(f.AWS), Name: f.DeadLetters, Drain: c.Drain, Log: f.Log,
+		Client: sqs.NewFromConfig(f.AWS), Name: f.DeadLetters, Triggers: f.DeadLetters(triggers), Take: c.Undeliverable, Log: f.Log,
 		Workers: func(ctx context.Context) ([]string, error) { return queued(ctx, c.Definitions.Loops, c.Definitions) },
 	}
 	secrets := &secret.Store{Client: secretsmanager.NewFromConfig(f.AWS), Name: f.Secret, Now: f.Now}
@@ -41,6 +41,9 @@ func Open(_ context.Context, f *boot.Function) (boot.Handler, error) {
 		Metrics: telemetry.EMF{Out: f.Out, Namespace: Namespace, Now: f.Now}, Project: f.Project, Now: f.Now, Log: f.Log,
 	}).Handle, nil
 }
+
+// triggers is the queue of webhooks and events, which the trigger's function empties.
+const triggers = "trigger"
 
 // patience bounds the reading of a secret.
 const patience = 10 * time.Second

@@ -2,7 +2,6 @@ package watch
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/outerloop-dev/outerloop/pkg/charter"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator"
-	"github.com/outerloop-dev/outerloop/pkg/gate"
 )
 
 // Queues is what is called of *sqs.Client.
@@ -34,9 +32,13 @@ type DeadLetters struct {
 	// Workers are those that have a queue; Name gives its dead-letter queue.
 	Workers func(ctx context.Context) ([]string, error)
 	Name    func(worker string) string
-	// Drain answers a delivery; false: an attempt still runs.
-	Drain func(ctx context.Context, d gate.Delivery) (bool, error)
-	Log   *slog.Logger
+	// Triggers is the dead-letter queue of webhooks and events that started
+	// nothing; empty: there is none.
+	Triggers string
+	// Take answers a delivery, or keeps what is none as an exception; false: an
+	// attempt still runs.
+	Take func(ctx context.Context, l coordinator.Letter) (bool, error)
+	Log  *slog.Logger
 
 	mu   sync.Mutex
 	urls map[string]string
@@ -46,7 +48,7 @@ type DeadLetters struct {
 const batches = 5
 
 // Look answers what is there, and tells how much is left: what is still at
-// work, and what is no delivery. That stays, with its body, for a person.
+// work. What cannot be answered becomes an exception that keeps its body.
 func (q *DeadLetters) Look(ctx context.Context) (left int, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -55,28 +57,39 @@ func (q *DeadLetters) Look(ctx context.Context) (left int, err error) {
 		return 0, err
 	}
 	var failed []error
+	sources := make([]deadQueue, 0, len(workers)+1)
 	for _, worker := range workers {
-		url, err := q.url(ctx, worker)
+		sources = append(sources, deadQueue{name: q.Name(worker), worker: worker})
+	}
+	if q.Triggers != "" {
+		sources = append(sources, deadQueue{name: q.Triggers, why: "it came by a trigger and started no run; the log of the trigger's function says why"})
+	}
+	for _, from := range sources {
+		url, err := q.url(ctx, from.name)
 		if err != nil || url == "" {
 			failed = append(failed, err)
 			continue
 		}
-		failed = append(failed, q.drain(ctx, worker, url))
+		failed = append(failed, q.drain(ctx, from, url))
 		n, err := q.count(ctx, url)
 		left, failed = left+n, append(failed, err)
 	}
 	return left, errors.Join(failed...)
 }
 
+// deadQueue is one dead-letter queue: a worker's, or one whose messages are no
+// deliveries for a reason.
+type deadQueue struct{ name, worker, why string }
+
 // url is a queue's address; empty: there is no such queue.
-func (q *DeadLetters) url(ctx context.Context, worker string) (string, error) {
-	if url, known := q.urls[worker]; known {
+func (q *DeadLetters) url(ctx context.Context, name string) (string, error) {
+	if url, known := q.urls[name]; known {
 		return url, nil
 	}
-	out, err := q.Client.GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: aws.String(q.Name(worker))})
+	out, err := q.Client.GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: &name})
 	var absent *types.QueueDoesNotExist
 	if err != nil && !errors.As(err, &absent) {
-		return "", fmt.Errorf("finding the dead-letter queue of %s: %w", worker, err)
+		return "", fmt.Errorf("finding dead-letter queue %s: %w", name, err)
 	}
 	url := ""
 	if err == nil {
@@ -85,7 +98,7 @@ func (q *DeadLetters) url(ctx context.Context, worker string) (string, error) {
 	if q.urls == nil {
 		q.urls = map[string]string{}
 	}
-	q.urls[worker] = url
+	q.urls[name] = url
 	return url, nil
 }
 
@@ -107,15 +120,15 @@ func (q *DeadLetters) count(ctx context.Context, url string) (int, error) {
 	return n, nil
 }
 
-func (q *DeadLetters) drain(ctx context.Context, worker, url string) error {
+func (q *DeadLetters) drain(ctx context.Context, from deadQueue, url string) error {
 	var failed []error
 	for range batches {
 		out, err := q.Client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{QueueUrl: &url, MaxNumberOfMessages: 10})
 		if err != nil {
-			return fmt.Errorf("reading the dead letters of %s: %w", worker, err)
+			return fmt.Errorf("reading dead-letter queue %s: %w", from.name, err)
 		}
 		for _, message := range out.Messages {
-			failed = append(failed, q.answer(ctx, worker, url, message))
+			failed = append(failed, q.answer(ctx, from, url, message))
 		}
 		if len(out.Messages) == 0 {
 			break
@@ -126,25 +139,20 @@ func (q *DeadLetters) drain(ctx context.Context, worker, url string) error {
 
 // answer answers one message and deletes it. The body, which holds a task
 // token, is in no log.
-func (q *DeadLetters) answer(ctx context.Context, worker, url string, message types.Message) error {
-	log := q.Log.With("worker", worker, "message", aws.ToString(message.MessageId))
-	var d gate.Delivery
-	if err := json.Unmarshal([]byte(aws.ToString(message.Body)), &d); err != nil || d.Run == "" {
-		log.ErrorContext(ctx, "a dead letter is no delivery and stays in its queue")
-		return nil //nolint:nilerr // its content, which may hold a token, is told to nobody
-	}
-	log = log.With("run", d.Run, "step", d.Step, "item", d.Item)
-	done, err := q.Drain(ctx, d)
+func (q *DeadLetters) answer(ctx context.Context, from deadQueue, url string, message types.Message) error {
+	id := aws.ToString(message.MessageId)
+	log := q.Log.With("queue", from.name, "message", id)
+	done, err := q.Take(ctx, coordinator.Letter{Queue: from.name, ID: id, Worker: from.worker, Body: []byte(aws.ToString(message.Body)), Why: from.why})
 	if err != nil {
-		return fmt.Errorf("answering a dead letter of %s: %w", worker, err)
+		return fmt.Errorf("answering message %s of dead-letter queue %s: %w", id, from.name, err)
 	}
 	if !done {
 		log.InfoContext(ctx, "a dead letter's step is still at work")
 		return nil
 	}
-	log.WarnContext(ctx, "a delivery that nobody answered: the step's rule decides")
+	log.WarnContext(ctx, "a message that nobody answered: the step's rule decides, or an exception keeps it")
 	if _, err := q.Client.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: &url, ReceiptHandle: message.ReceiptHandle}); err != nil {
-		return fmt.Errorf("deleting a dead letter of %s: %w", worker, err)
+		return fmt.Errorf("deleting message %s of dead-letter queue %s: %w", id, from.name, err)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package watch_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,7 +18,6 @@ import (
 
 	"github.com/outerloop-dev/outerloop/functions/internal/watch"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator"
-	"github.com/outerloop-dev/outerloop/pkg/gate"
 	"github.com/outerloop-dev/outerloop/pkg/telemetry"
 )
 
@@ -100,10 +100,11 @@ func TestStatus(t *testing.T) {
 type letters struct {
 	bodies  []string
 	deleted []string
+	queue   string // empty: the mailer's
 }
 
 func (l *letters) GetQueueUrl(_ context.Context, in *sqs.GetQueueUrlInput, _ ...func(*sqs.Options)) (*sqs.GetQueueUrlOutput, error) {
-	if *in.QueueName != "acme-mailer-dlq" {
+	if *in.QueueName != cmp.Or(l.queue, "acme-mailer-dlq") {
 		return nil, &types.QueueDoesNotExist{}
 	}
 	return &sqs.GetQueueUrlOutput{QueueUrl: in.QueueName}, nil
@@ -111,7 +112,7 @@ func (l *letters) GetQueueUrl(_ context.Context, in *sqs.GetQueueUrlInput, _ ...
 
 func (l *letters) GetQueueAttributes(context.Context, *sqs.GetQueueAttributesInput, ...func(*sqs.Options)) (*sqs.GetQueueAttributesOutput, error) {
 	return &sqs.GetQueueAttributesOutput{Attributes: map[string]string{
-		"ApproximateNumberOfMessages": "0", "ApproximateNumberOfMessagesNotVisible": fmt.Sprint(3 - len(l.deleted)),
+		"ApproximateNumberOfMessages": "0", "ApproximateNumberOfMessagesNotVisible": fmt.Sprint(4 - len(l.deleted)),
 	}}, nil
 }
 
@@ -129,23 +130,39 @@ func (l *letters) DeleteMessage(_ context.Context, in *sqs.DeleteMessageInput, _
 	return nil, nil
 }
 
-// What a queue has given up on is answered and deleted; what is at work, or no
-// delivery, stays with its body; no log shows a body.
+// What a queue has given up on is taken and deleted, whatever it holds; what is
+// at work, or could not be taken, stays; no log shows a body (R39, R41).
 func TestDeadLetters(t *testing.T) {
 	t.Parallel()
-	l := &letters{bodies: []string{`{"run":"r","step":"send","token":"secret-token"}`, `{"run":"busy","step":"send","token":"secret-token"}`, `"secret-token"`}}
+	l := &letters{bodies: []string{`{"run":"r","step":"send","token":"secret-token"}`, `{"run":"busy","step":"send","token":"secret-token"}`, `"secret-token"`, `fails`}}
 	var log bytes.Buffer
+	var taken []coordinator.Letter
 	q := &watch.DeadLetters{
-		Client: l, Name: func(worker string) string { return "acme-" + worker + "-dlq" },
+		Client: l, Name: func(worker string) string { return "acme-" + worker + "-dlq" }, Triggers: "acme-trigger-dlq",
 		Workers: func(context.Context) ([]string, error) { return []string{"mailer", "reader"}, nil },
-		Drain:   func(_ context.Context, d gate.Delivery) (bool, error) { return d.Run != "busy", nil },
-		Log:     slog.New(slog.NewJSONHandler(&log, nil)),
+		Take: func(_ context.Context, letter coordinator.Letter) (bool, error) {
+			if string(letter.Body) == "fails" {
+				return false, errors.New("the store is throttled")
+			}
+			taken = append(taken, letter)
+			return !strings.Contains(string(letter.Body), "busy"), nil
+		},
+		Log: slog.New(slog.NewJSONHandler(&log, nil)),
 	}
 	left, err := q.Look(t.Context())
-	if err != nil || left != 2 || fmt.Sprint(l.deleted) != "[0]" {
-		t.Errorf("%d left, %v, deleted %v", left, err, l.deleted)
+	if err == nil || left != 2 || fmt.Sprint(l.deleted) != "[0 2]" || len(taken) != 3 {
+		t.Errorf("%d left, %v, deleted %v, taken %v", left, err, l.deleted, taken)
 	}
-	if strings.Contains(log.String(), "secret-token") || !strings.Contains(log.String(), "stays in its queue") {
-		t.Errorf("log: %s", log.String())
+	if strings.Contains(log.String(), "secret-token") || strings.Contains(err.Error(), "secret-token") {
+		t.Errorf("%v; log: %s", err, log.String())
+	}
+	if taken[2].Queue != "acme-mailer-dlq" || taken[2].ID != "2" || taken[2].Worker != "mailer" || taken[2].Why != "" {
+		t.Errorf("taken %+v", taken[2])
+	}
+	l = &letters{bodies: []string{`{"webhook":{"body":{"paid":1}}}`}, queue: "acme-trigger-dlq"}
+	taken = nil
+	q = &watch.DeadLetters{Client: l, Name: q.Name, Triggers: q.Triggers, Workers: q.Workers, Take: q.Take, Log: q.Log}
+	if _, err := q.Look(t.Context()); err != nil || len(taken) != 1 || taken[0].Worker != "" || !strings.Contains(taken[0].Why, "started no run") {
+		t.Errorf("%v, taken %+v", err, taken)
 	}
 }

@@ -28,7 +28,10 @@ type Exception struct {
 	// Blocks: the whole run stands still, not only the step.
 	Blocks bool `json:"blocks"`
 	// Entry is the action whose outcome is asked.
-	Entry string    `json:"entry,omitempty"`
+	Entry string `json:"entry,omitempty"`
+	// Queue and Body are of a message that nobody can read; it belongs to no run.
+	Queue string    `json:"queue,omitempty"`
+	Body  string    `json:"body,omitempty"`
 	Ways  []string  `json:"ways"`
 	Since time.Time `json:"since"`
 	// Token waits for the answer where the step's rule asks.

@@ -315,6 +315,33 @@ func TestVisibilityAndDeadLetters(t *testing.T) {
 	if d := b.describe("x"); d.Status != asl.Failed || text(d.Error) != "Crashed" {
 		t.Errorf("the task of a dead letter: %s, %s", d.Status, text(d.Error))
 	}
+	for range 2 { // the second time it is gone
+		b.ok(b.Bury(t.Context(), &dead[0], "Crashed", "again"))
+		if left, err := b.Dead(t.Context(), "work", 10); err != nil || len(left) != 0 {
+			t.Errorf("dead letters after they were buried: %+v, %v", left, err)
+		}
+	}
+}
+
+// A message that nobody can read leaves its queue for good, and its task fails,
+// also where nobody had noted so before a crash.
+func TestBuriedMessageFailsItsTask(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.start("x", queued, `{"v":1}`)
+	m, _ := b.receive()
+	if m == nil {
+		t.Fatal("no message")
+	}
+	b.restart()
+	b.ok(b.Bury(t.Context(), m, "Worker.Fatal", "it is not JSON"))
+	if d := b.describe("x"); d.Status != asl.Failed || text(d.Error) != "Worker.Fatal" || text(d.Cause) != "it is not JSON" {
+		t.Errorf("its task: %s, %s, %s", d.Status, text(d.Error), text(d.Cause))
+	}
+	b.now = b.now.Add(time.Hour)
+	if again, _ := b.receive(); again != nil {
+		t.Errorf("received again: %+v", again)
+	}
 }
 
 // StartExecution is idempotent by name and input while the execution runs (FACTS 1.11).

@@ -305,11 +305,39 @@ func (c *Core) Delete(ctx context.Context, m *Message) error {
 	if f != nil && f.gone {
 		return nil
 	}
-	err = c.apply(ctx, store.Remove(messageKey(m.Queue, m.ID), 0))
+	return c.drop(ctx, m)
+}
+
+// drop removes a message; it may have gone already.
+func (c *Core) drop(ctx context.Context, m *Message) error {
+	err := c.apply(ctx, store.Remove(messageKey(m.Queue, m.ID), 0))
 	if c.broken == nil {
 		return nil
 	}
 	return err
+}
+
+// Bury removes a message that nobody can answer, from its queue or from its
+// dead letters. The task that still waits for its answer fails by the error.
+func (c *Core) Bury(ctx context.Context, m *Message, errorName, cause string) error {
+	unlock, err := c.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if m.Execution != "" {
+		err := c.change(ctx, m.Execution, func(ch *change) error {
+			return ch.apply(asl.Event{Kind: asl.TaskFailed, Task: m.Task, Error: &errorName, Cause: &cause})
+		})
+		if err != nil && !refused(err) && !isAbsent(err) {
+			return fmt.Errorf("burying message %s: %w", m.ID, err)
+		}
+	}
+	delete(c.queue(m.Queue).flight, m.ID)
+	if err := c.drop(ctx, m); err != nil {
+		return fmt.Errorf("burying message %s: %w", m.ID, err)
+	}
+	return c.work(ctx)
 }
 
 // Extend keeps a message invisible until a time from now on; it stays received.
