@@ -32,7 +32,7 @@ var Invariants = []struct{ Name, Says string }{
 	{"I6", "money adds up: a run's left, reserved and spent are its budget; a purse's are its limit; nothing stays reserved"},
 	{"I6b", "nothing is reserved that is not there; only a cost above its reservation overdraws"},
 	{"I7", "everything comes to rest, and everything that was started ends"},
-	{"I8", "a completed run has only settled steps; the action of a completed step is done"},
+	{"I8", "a completed run has only settled steps, tool calls apart; the action of a completed step is done"},
 	{"I9", "no attempt beyond the declared tries"},
 	{"I10", "no rule passes over an action whose outcome is open"},
 	{"I12", "a call that has settled never claims again"},
@@ -60,7 +60,9 @@ type guard struct {
 	// since is when a run last opened, closed or changed its generation.
 	since map[string]time.Time
 	// turn are the attempts that had a turn at the slow provider, turns when.
-	turn  map[string]bool
+	turn map[string]bool
+	// calls are the outputs of tool calls that were done.
+	calls map[string]string
 	turns []time.Time
 	op    string
 }
@@ -68,7 +70,7 @@ type guard struct {
 func newGuard(s *Sim) *guard {
 	return &guard{
 		s: s, runs: map[string]*record.Run{}, budget: map[string]int64{}, asking: map[string]map[string]bool{},
-		open: map[string]map[string]*record.Exception{}, alerts: map[string]int{}, since: map[string]time.Time{}, turn: map[string]bool{},
+		open: map[string]map[string]*record.Exception{}, alerts: map[string]int{}, since: map[string]time.Time{}, turn: map[string]bool{}, calls: map[string]string{},
 	}
 }
 
@@ -240,11 +242,12 @@ func (g *guard) reserved(run *record.Run) {
 			continue
 		}
 		step := must(record.DecodeStep(item))
-		name := record.Reservation(step.Nonce)
+		name := step.ReservedAs()
 		if n := want[name]; n != 0 && n != step.Reserved {
 			g.bad("I6", "%s has reserved %d, its run says %d", step.Name, step.Reserved, n)
 		}
 		delete(want, name)
+		delete(want, record.ForCalls(name))
 	}
 	for name, n := range want {
 		g.bad("I6", "%d of %s are reserved as %s for nobody", n, run.ID, name)
@@ -268,12 +271,15 @@ func (g *guard) completed(run *record.Run) {
 		if key.Part != "RUN#"+run.ID || !strings.HasPrefix(key.Sort, "STEP#") {
 			continue
 		}
-		if step := must(record.DecodeStep(item)); step.State != outerloop.StepSettled && !g.unreviewed(step) {
+		if step := must(record.DecodeStep(item)); step.State != outerloop.StepSettled && !g.unreviewed(step) && !isCall(step) {
 			g.bad("I8", "%s is completed, its %s is %s", run.ID, step.Name, step.State)
 			return
 		}
 	}
 }
+
+// isCall tells whether a step is a tool call: it ends with its caller, wherever it stands.
+func isCall(step *record.Step) bool { return strings.Contains(string(step.Address), ".call.") }
 
 // unreviewed tells whether a step is the review of work that was replaced or
 // skipped since: there is nothing to review any more.

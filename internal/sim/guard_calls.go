@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -78,6 +79,18 @@ func (g *guard) answeredBegin(v *invocation, out gate.BeginAnswer) {
 	}
 	if act.UntilMs > g.s.now.Add(2*largestSkew).UnixMilli() && out.Claim != gate.ClaimGo {
 		g.bad("I19", "%s has begun %s and is answered %s", v.attempt(), act.Entry, out.Claim)
+	}
+}
+
+// answeredCall: I19 a tool call that was done stays done for its visit, with its output.
+func (g *guard) answeredCall(v *invocation, req gate.CallRequest, out gate.CallAnswer) {
+	key := fmt.Sprint(v.delivery.Run, "/", v.delivery.Step, v.delivery.Item, v.task.Visit, req.Worker, string(req.Input))
+	before, done := g.calls[key]
+	if done && (out.Outcome != gate.CallDone || string(out.Output) != before) {
+		g.bad("I19", "the call %s was done with %s and is answered %s", key, before, brief(out))
+	}
+	if out.Outcome == gate.CallDone {
+		g.calls[key] = string(out.Output)
 	}
 }
 

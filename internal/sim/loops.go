@@ -112,6 +112,12 @@ steps:
   two: {worker: poet, after: [one], input: {text: c}, on_failure: {retry: {transient: 3}, then: skip}}
 output: {text: '${default(pick.text, "none")}'}
 `,
+	"agents": head("agents", "cost: 1.00 USD", "cost: 2.00 USD") + `
+steps:
+  help: {worker: clerk, input: {text: "${input.key}"}, on_failure: {retry: {transient: 3, timeout: 3}, then: ask}}
+  more: {worker: clerk, input: {text: b}, approval: {when: output.n == 1, ask: "More?"}, on_failure: {retry: {transient: 3, timeout: 3}, then: skip}}
+output: {text: "${help.text}"}
+`,
 	"inner": head("inner", "cost: 1.00 USD", "cost: 0.50 USD, per_day: 2.00 USD", "deadline: 23h", "deadline: 20h") + `
 steps:
   work: {worker: writer, input: {text: "${input.key}"}, on_failure: {retry: {transient: 2}, then: halt}}

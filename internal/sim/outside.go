@@ -59,10 +59,13 @@ func (s *Sim) flaky(v *invocation) bool {
 
 // cost is what an attempt of a model costs, at most.
 func (s *Sim) cost(v *invocation, most int64) int64 {
-	if v.m.worker != "poet" {
-		return 0
+	switch v.m.worker {
+	case "poet":
+		return most
+	case "clerk", "poem":
+		return most / 5
 	}
-	return most
+	return 0
 }
 
 // handle is the workers' work.
@@ -89,7 +92,7 @@ func (s *Sim) handle(v *invocation) (*gate.Result, *gate.Failure) {
 			faults = append(faults, fmt.Sprintf("fault %d", s.random.IntN(3)))
 		}
 		output = map[string]any{"faults": faults}
-	case "sender", "ledger", "caller":
+	case "sender", "ledger", "caller", "refund":
 		output = map[string]any{"id": "sent"}
 	case "board":
 		output = map[string]any{"n": in.N}

@@ -118,9 +118,15 @@ func files() map[string]string {
 			"actions: {open: {effect: none, undo: shut, unknown: verify, start: limited}, shut: {effect: none, undo: open, unknown: verify, start: limited}}"),
 		"board": charter("board", anyIn, "{type: object, properties: {n: {type: integer}}, required: [n], additionalProperties: false}",
 			"writes: [board/state]", "reads: [board/state]", direct),
+		"clerk": charter("clerk", anyIn, texted, "kind: agent", "agent: {model: default, prompt: prompt.md, calls: [refund, poem], max_calls: 4, max_tokens: 2000}", "fails_with: [timeout, transient, invalid_output, fatal]"),
+		"poem":  charter("poem", anyIn, texted, "kind: agent", "agent: {model: default, prompt: prompt.md, max_calls: 1, max_tokens: 1000}", "fails_with: [timeout, transient, invalid_output, fatal]", direct),
+		"refund": charter("refund", anyIn, sentID, "tools: {mail: [send]}", direct,
+			"actions: {refund: {key: \"${input.text}/${input.n}\", resource: \"order/${input.text}\", effect: financial, undo: none, unknown: verify, start: limited, at_most: {count: 2, per: 30d, by: \"${input.text}\"}}}",
+			"limits: [{rule: 'input.n <= 2', otherwise: approve, say: A person decides.}]"),
 		"poet": charter("poet", anyIn, texted, "kind: agent", "agent: {model: default, prompt: prompt.md, max_calls: 1, max_tokens: 10000}", "fails_with: [timeout, transient, invalid_output, fatal]"),
 	}
-	out := map[string]string{"outerloop.yaml": projectFile, "functions/workers/poet/prompt.md": "Write."}
+	out := map[string]string{"outerloop.yaml": projectFile, "functions/workers/poet/prompt.md": "Write.",
+		"functions/workers/clerk/prompt.md": "Help.", "functions/workers/poem/prompt.md": "Write."}
 	for name, text := range charters {
 		out["functions/workers/"+name+"/charter.yaml"] = text
 	}

@@ -22,6 +22,8 @@ type message struct {
 	body   json.RawMessage
 	state  waiting
 	direct bool
+	// tool: it is a call within another worker's attempt; nobody waits at its end but the caller.
+	tool bool
 
 	received int
 	// hidden numbers the times it was hidden: an older one ends nothing.
@@ -74,7 +76,7 @@ func (s *Sim) deliver(m *message) {
 
 // hide makes a message visible again at a time, whatever was said before.
 func (s *Sim) hide(m *message, until time.Time) {
-	if m.direct {
+	if m.direct || m.tool {
 		return
 	}
 	m.hidden++

@@ -53,6 +53,7 @@ func scenes() []scene {
 		{"approvals", starts("asks", `{"key":"a"}`), []Fault{"expiry and decision in one second", "decision / token not completed", "decision / token not registered yet", SecondDecider}},
 		{"deadline", deadline, []Fault{"run closed / what follows not done", "generation raised / new execution not started", "expiry and decision in one second"}},
 		{"events", events, nil},
+		{"agents", starts("agents", `{"key":"a"}`, "agents", `{"key":"b"}`), []Fault{"owner paused past its lease settles", "admit / handler dies"}},
 	}
 	out = append(out, out[slices.IndexFunc(out, func(c scene) bool { return c.Name == "rooms" })])
 	for i := range generatedLoops {

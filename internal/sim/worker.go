@@ -65,7 +65,12 @@ func (v *invocation) run() {
 		long = 12_000
 	}
 	v.s.wait(time.Duration(v.s.random.IntN(long)) * time.Millisecond)
-	if v.task.Action != "" {
+	if v.m.worker == "clerk" {
+		v.tools()
+	}
+	if v.failure != nil {
+		v.s.log("the worker gives up: %s", v.failure.Message)
+	} else if v.task.Action != "" {
 		v.sleepAt("owner paused past its lease begins")
 		v.act()
 	} else if v.s.flaky(v) {

@@ -111,7 +111,7 @@ func (d *delivered) vote(ctx context.Context, ap *record.Approval, req DecideReq
 		return err
 	}
 	var edit *record.Value
-	if req.Edit != nil {
+	if len(req.Edit) > 0 {
 		value, err := d.checkEdit(ctx, ap, req)
 		if err != nil {
 			return err
@@ -201,10 +201,6 @@ func (c *Coordinator) mayAct(ctx context.Context, run, who string) error {
 	if err != nil {
 		return err
 	}
-	return mayActIn(def, who)
-}
-
-func mayActIn(def *loop.Definition, who string) error {
 	if def.Project != nil {
 		if _, known := def.Project.Person(personNamed(def.Project, who)); known {
 			return nil

@@ -101,8 +101,15 @@ func TestToolCalls(t *testing.T) {
 // action is done once with what was approved; a rejection is what it hears (R44).
 func TestToolCallAsksAPerson(t *testing.T) {
 	t.Parallel()
-	for decision, outcome := range map[string]gate.CallOutcome{coordinator.Approve: gate.CallDone, coordinator.Reject: gate.CallRefused} {
-		t.Run(decision, func(t *testing.T) {
+	for name, c := range map[string]struct {
+		decision, edit, payload string
+		outcome                 gate.CallOutcome
+	}{
+		"approved": {coordinator.Approve, "", `{"n":9,"text":"x"}`, gate.CallDone},
+		"edited":   {coordinator.Approve, `{"text":"x","n":4}`, `{"n":4,"text":"x"}`, gate.CallDone},
+		"rejected": {coordinator.Reject, "", "", gate.CallRefused},
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w, run := office(t)
 			first := byHand(t, w, run, "writer", "talk", "first")
@@ -121,7 +128,7 @@ func TestToolCallAsksAPerson(t *testing.T) {
 			if len(waiting) != 1 {
 				t.Fatalf("%+v waits", waiting)
 			}
-			if _, err := w.coord.Decide(w.ctx, coordinator.DecideRequest{Approval: waiting[0].ID, Verdict: decision, By: "ann@example.com", Reason: "known"}); err != nil {
+			if _, err := w.coord.Decide(w.ctx, coordinator.DecideRequest{Approval: waiting[0].ID, Verdict: c.decision, By: "ann@example.com", Reason: "known", Edit: json.RawMessage(c.edit)}); err != nil {
 				t.Fatal(err)
 			}
 			second := byHand(t, w, run, "writer", "talk", "second")
@@ -132,14 +139,14 @@ func TestToolCallAsksAPerson(t *testing.T) {
 			if answer.Outcome == gate.CallRun {
 				tool = second.tool("sender", "t2", answer)
 				tool.admit()
-				if out := tool.begin(`{"n":9,"text":"x"}`); out.Claim != gate.ClaimGo || out.Entry != "x:send" {
+				if out := tool.begin(c.payload); out.Claim != gate.ClaimGo || out.Entry != "x:send" {
 					t.Fatalf("begin is %+v", out)
 				}
 				tool.settle(gate.SettleRequest{Result: sent, Actions: done("x:send")})
 				answer = second.ask("sender", `{"text":"x","n":9}`)
 			}
-			if answer.Outcome != outcome {
-				t.Errorf("the call after the decision is %+v, want %s", answer, outcome)
+			if answer.Outcome != c.outcome {
+				t.Errorf("the call after the decision is %+v, want %s", answer, c.outcome)
 			}
 			if out := second.settle(gate.SettleRequest{Result: written}); out.Verdict.Error != "" {
 				t.Errorf("settle is %+v", out)
