@@ -201,6 +201,10 @@ func (c *Coordinator) mayAct(ctx context.Context, run, who string) error {
 	if err != nil {
 		return err
 	}
+	return mayActIn(def, who)
+}
+
+func mayActIn(def *loop.Definition, who string) error {
 	if def.Project != nil {
 		if _, known := def.Project.Person(personNamed(def.Project, who)); known {
 			return nil
