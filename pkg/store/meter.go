@@ -53,11 +53,27 @@ func MeterOf(ctx context.Context) *Meter {
 	return meter
 }
 
-// Units is what a write costs on DynamoDB when ops are applied to the items
-// that stood there: a unit per KB of the larger of old and new, twice that in a
-// transaction, and one for every index entry set or removed.
-func Units(ops []Op, before, after []*Item) float64 {
-	units := 0.0
+// Cost is what a write costs on DynamoDB, by what it is for.
+type Cost struct {
+	// Records is one for each item named, changed or only checked; two in a transaction.
+	Records float64
+	// Sizes is as much again for every KB after the first of the larger of old and new.
+	Sizes float64
+	// Indexes is one for every index entry set or removed; one that moves is both.
+	Indexes float64
+}
+
+// Units is the sum.
+func (c Cost) Units() float64 { return c.Records + c.Sizes + c.Indexes }
+
+// CostOf is what a write costs when ops are applied to the items that stood
+// there, and leave those after them.
+func CostOf(ops []Op, before, after []*Item) Cost {
+	var c Cost
+	each := 1.0
+	if len(ops) > 1 {
+		each = 2
+	}
 	for i := range ops {
 		size := 1
 		for _, item := range []*Item{before[i], after[i]} {
@@ -65,16 +81,15 @@ func Units(ops []Op, before, after []*Item) float64 {
 				size = max(size, (ItemSize(*item)+1023)/1024)
 			}
 		}
-		units += float64(size)
+		c.Records += each
+		c.Sizes += each * float64(size-1)
+		c.Indexes += indexUnits(before[i], after[i])
 	}
-	if len(ops) > 1 {
-		units *= 2
-	}
-	for i := range ops {
-		units += indexUnits(before[i], after[i])
-	}
-	return units
+	return c
 }
+
+// Units is what CostOf comes to.
+func Units(ops []Op, before, after []*Item) float64 { return CostOf(ops, before, after).Units() }
 
 func indexUnits(before, after *Item) float64 {
 	var old, now [2]*IndexKey

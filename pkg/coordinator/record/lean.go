@@ -31,6 +31,9 @@ func (s *Step) lean() any {
 	if s.Because != "" && s.Because == s.Reason {
 		body.Because, body.Same = "", true
 	}
+	for _, e := range s.Log {
+		body.Log = append(body.Log, s.leanEntry(e))
+	}
 	return body
 }
 
@@ -51,6 +54,9 @@ func (s *Step) unlean(body []byte) error {
 		s.LastVerdict = &gate.Verdict{Note: gate.Note{Outcome: &outcome}}
 	}
 	s.Output, s.Input, s.Override = s.Output.whole(), s.Input.whole(), s.Override.whole()
+	for _, e := range read.Log {
+		s.Log = append(s.Log, s.wholeEntry(e))
+	}
 	return nil
 }
 
@@ -61,9 +67,54 @@ type stepBody struct {
 	Name    string       `json:"name,omitempty"`
 	Last    *verdictBody `json:"last_verdict,omitempty"`
 	Because string       `json:"because,omitempty"`
+	Log     []entryBody  `json:"log,omitempty"`
 	// Same: it is because of the reason. Told: its last verdict was its outcome, nothing else.
 	Same bool `json:"same,omitempty"`
 	Told bool `json:"told,omitempty"`
+}
+
+// entryBody is an entry of a step's log; As says what in it is as the step has it.
+type entryBody struct {
+	Entry
+	As int `json:"as,omitempty"`
+}
+
+const (
+	asWorker = 1 << iota
+	asInput
+	asOutput
+)
+
+// common is a field of an entry and what the step has of the kind.
+type common struct {
+	sign  int
+	field *string
+	have  string
+}
+
+func (s *Step) common(e *Entry) [3]common {
+	return [3]common{
+		{asWorker, &e.Worker, s.Worker}, {asInput, &e.Input, shortHash(s.Input.Hash)}, {asOutput, &e.Output, shortHash(s.Output.Hash)},
+	}
+}
+
+func (s *Step) leanEntry(e Entry) entryBody {
+	body := entryBody{Entry: e}
+	for _, c := range s.common(&body.Entry) {
+		if *c.field != "" && *c.field == c.have {
+			body.As, *c.field = body.As|c.sign, ""
+		}
+	}
+	return body
+}
+
+func (s *Step) wholeEntry(body entryBody) Entry {
+	for _, c := range s.common(&body.Entry) {
+		if body.As&c.sign != 0 {
+			*c.field = c.have
+		}
+	}
+	return body.Entry
 }
 
 func onlyOutcome(s *Step) bool {

@@ -26,6 +26,10 @@ func TestLeanBodies(t *testing.T) {
 		Input: record.Value{Hash: value.Hash, Size: value.Size}, Reason: "sure", Because: "sure",
 		LastVerdict: &gate.Verdict{Note: gate.Note{Outcome: &outcome}},
 	}
+	step.Worker = "w"
+	step.Note(record.Entry{Kind: "admitted", Worker: "w", Input: value.Hash})
+	step.Note(record.Entry{Kind: "settled", Worker: "another", Input: "sha256:0123456789abcdef0", Output: value.Hash})
+	step.Note(record.Entry{Kind: "joined"})
 	run := &record.Run{ID: "r", Loop: "l", Input: value, InputHash: value.Hash, Output: value}
 	approval := &record.Approval{ID: "a", Content: value, Hash: value.Hash}
 	fact := &record.Fact{Name: "f", Value: value}

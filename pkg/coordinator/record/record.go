@@ -74,8 +74,10 @@ const maxEntries = 40
 // hashShown is how much of a hash a log entry keeps: enough to find it by.
 const hashShown = len("sha256:") + 16
 
+func shortHash(hash string) string { return hash[:min(len(hash), hashShown)] }
+
 func addEntry(log []Entry, e Entry) []Entry {
-	e.Input, e.Output = e.Input[:min(len(e.Input), hashShown)], e.Output[:min(len(e.Output), hashShown)]
+	e.Input, e.Output = shortHash(e.Input), shortHash(e.Output)
 	if len(log) >= maxEntries {
 		log = append(log[:1:1], log[2:]...)
 	}
