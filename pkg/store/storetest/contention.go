@@ -12,7 +12,7 @@ import (
 var contentionTests = map[string]func(*testing.T, bench){
 	"contention/one creates":                    testOneCreates,
 	"contention/one replaces":                   testOneReplaces,
-	"contention/nothing is lost":                testNothingLost,
+	"contention/one counter loses nothing":      testNothingLost,
 	"contention/a limit holds":                  testLimitHolds,
 	"contention/transfers keep the sum":         testTransfers,
 	"contention/a paused owner wakes up":        testPausedOwner,
@@ -102,6 +102,8 @@ func testNothingLost(t *testing.T, b bench) {
 	})
 	item.Numbers["n"] = int64(3 * callers * rounds)
 	b.holds(t, at(item, int64(1+callers*rounds)))
+	t.Logf("%d callers at once added 3 to one counter, %d times each: it holds %d, version %d; nothing is lost",
+		callers, rounds, item.Numbers["n"], 1+callers*rounds)
 }
 
 func testLimitHolds(t *testing.T, b bench) {
