@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -81,6 +82,52 @@ func TestThereAndBack(t *testing.T) {
 		t.Error(text)
 	}
 	command(t, exitDone, append([]string{"export", third}, flags...)...)
+}
+
+// Blobs go from a real bucket when they are old and nothing in the table refers
+// to them, and only then.
+func TestPrune(t *testing.T) {
+	endpoint := os.Getenv("OUTERLOOP_DYNAMODB_ENDPOINT")
+	if endpoint == "" || os.Getenv("OUTERLOOP_S3_ENDPOINT") != endpoint {
+		t.Skip("no endpoint for both DynamoDB and S3 is set (see localstack/ministack.sh)")
+	}
+	t.Setenv("AWS_ACCESS_KEY_ID", "test")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "test")
+	name := deploy(t, endpoint)
+	d := deployment{Table: name, Bucket: name, Prefix: blobPrefix, Region: "us-east-1", Endpoint: endpoint}
+	src, err := d.open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := store.BlobRef([]byte("used"))
+	var refs []string
+	for _, content := range []string{"used", "unused", `["` + used + `"]`} {
+		ref, err := src.Blobs.PutBlob(t.Context(), []byte(content))
+		if err != nil {
+			t.Fatal(err)
+		}
+		refs = append(refs, ref)
+	}
+	if err := src.Store.Write(t.Context(), "1", (&record.Fact{Name: "f", Value: record.Value{Ref: refs[2]}}).Put()); err != nil {
+		t.Fatal(err)
+	}
+	young := command(t, exitDone, "prune", "--table", name, "--bucket", name, "--prefix", blobPrefix, "--region", "us-east-1", "--endpoint", endpoint)
+	if young != "0 blobs removed that nothing refers to\n" {
+		t.Error(young)
+	}
+	sweeper, err := d.sweeper(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := pruneBefore(t.Context(), sweeper, time.Now().Add(time.Hour), &out); err != nil || out.String() != "1 blobs removed that nothing refers to\n" {
+		t.Errorf("%s, %v", out.String(), err)
+	}
+	for i, ref := range refs {
+		if _, err := src.Blobs.GetBlob(t.Context(), ref); (i == 1) != errors.Is(err, store.ErrNoBlob) {
+			t.Errorf("blob %d: %v", i, err)
+		}
+	}
 }
 
 func deploy(t *testing.T, endpoint string) string {
