@@ -45,8 +45,8 @@ type Exchange struct {
 type Report struct {
 	Work    Work
 	Reading Reading
-	// Usage is of all calls together. Where a provider did not report, it is
-	// the estimate, and Estimated is true.
+	// Usage is of all calls together. Where a provider did not report, or
+	// reported what cannot be, it is the estimate, and Estimated is true.
 	Usage     gate.Tokens
 	Estimated bool
 	// Cost is Usage at the price, in micro-units.
@@ -125,20 +125,8 @@ func (r *running) turn(ctx context.Context) (Answer, error) {
 		}
 		return Answer{}, err
 	}
-	used, guessed := r.usage(answer)
+	used, guessed := usage(r.req, answer)
 	return answer, r.book(used, guessed)
-}
-
-// usage is what a call used: as reported, or the estimate where a report is
-// missing or impossible.
-func (r *running) usage(answer Answer) (used gate.Tokens, guessed bool) {
-	u := answer.Usage
-	if min(u.Input, u.Output, u.CacheRead, u.CacheWrite) >= 0 && u.Input+u.CacheRead+u.CacheWrite > 0 {
-		return u, false
-	}
-	used = estimated(r.req)
-	used.Model = u.Model
-	return used, true
 }
 
 // affords tells whether the next call fits into what is left of the budget.
@@ -206,8 +194,9 @@ func (r *running) callOne(ctx context.Context, call ToolCall) (Returned, error) 
 	if says != "" {
 		input = []byte(call.Input)
 	}
-	if stalled(r.report.Calls, call.Name, input) {
-		return Returned{}, Failed(outerloop.ClassToolFailed, time.Time{}, "stalled: the model makes the same call of %s again, which gave the same %d times", call.Name, identical)
+	name := printable(call.Name, longestName)
+	if stalled(r.report.Calls, name, input) {
+		return Returned{}, Failed(outerloop.ClassToolFailed, time.Time{}, "stalled: the model makes the same call of %s again, which gave the same %d times", name, identical)
 	}
 	if says != "" {
 		return r.made(call, input, WorkerAnswer{Outcome: CallRefused, Says: says}), nil
@@ -224,7 +213,7 @@ func (r *running) callOne(ctx context.Context, call ToolCall) (Returned, error) 
 
 // made books a tool call and writes its result.
 func (r *running) made(call ToolCall, input []byte, answer WorkerAnswer) Returned {
-	m := Made{Worker: call.Name, Outcome: answer.Outcome, Says: answer.Says, input: string(input)}
+	m := Made{Worker: printable(call.Name, longestName), Outcome: answer.Outcome, Says: answer.Says, input: string(input)}
 	out := returned{Output: answer.Output}
 	if answer.Outcome != CallDone {
 		out = returned{NotDone: answer.Outcome, Says: answer.Says}
@@ -246,7 +235,7 @@ func (r Report) Said(prompt Rendered, price Price) []string {
 		tokens += fmt.Sprintf(", %d from and %d to a cache", r.Usage.CacheRead, r.Usage.CacheWrite)
 	}
 	if r.Estimated {
-		tokens += " (estimated in part: the provider did not report)"
+		tokens += " (estimated in part: the provider did not report, or what cannot be)"
 	}
 	lines := []string{
 		fmt.Sprintf("Asked %s with prompt %s: %s, %s, %d.%06d %s at the prices of %s.", orUnnamed(r.Usage.Model), short(prompt.Version),

@@ -223,7 +223,10 @@ func (f toolsFunc) Call(context.Context, agent.WorkerCall) (agent.WorkerAnswer, 
 func TestUnreportedUsageIsEstimated(t *testing.T) {
 	t.Parallel()
 	silent := says(good)
-	for _, used := range []gate.Tokens{{}, {Output: 5}, {Input: -7, Output: 5}} {
+	for _, used := range []gate.Tokens{
+		{}, {Output: 5}, {Input: -7, Output: 5}, {Input: 1000, Output: -1}, {Input: 1000, CacheRead: -1, Output: 5},
+		{Input: 1000}, {Input: 1 << 40, Output: 5}, {Input: 1000, Output: 1 << 62}, {Input: 1 << 62, CacheRead: 1 << 62, CacheWrite: 1 << 62, Output: 5},
+	} { // a report that cannot be is none: it neither earns money nor uses up a budget
 		silent.Usage = used
 		report, err := run(t, exchange(t, &replies{answers: []agent.Answer{silent}}, nil))
 		if err != nil || !report.Estimated || report.Usage.Output != 200 || report.Usage.Input < 500 || report.Cost == 0 {
@@ -240,6 +243,28 @@ func TestUnreportedUsageIsEstimated(t *testing.T) {
 	report, err := run(t, exchange(t, cut, nil))
 	if worker.FailureOf(err).Class != outerloop.ClassTransient || !report.Estimated || report.Cost == 0 {
 		t.Errorf("a cut connection cost %d: %v", report.Cost, err)
+	}
+}
+
+// Names that a model or its provider makes up stand in the record cut, and
+// without what a terminal would obey.
+func TestNamesFromOutsideAreBounded(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("very", 1<<16) + "\x1b[31m\u202e\n"
+	odd := calls(`{}`)
+	odd.Calls[0].Name = "\x1b[2J\u202e" + long
+	m := scripted.Func(func(_ context.Context, req agent.Request) (agent.Answer, error) {
+		a := says(good)
+		if len(req.Messages) == 1 {
+			a = odd
+		}
+		a.Usage.Model = "small\x1b[31m\xff" + long
+		return a, nil
+	})
+	report, err := run(t, exchange(t, m, &counter{}))
+	said := strings.Join(report.Said(render(t, "Write about ${input.deal}.", twoFields), listPrice), "\n")
+	if err != nil || len(said) > 1500 || strings.ContainsAny(said, "\x1b\u202e") || !strings.Contains(said, "small[31mvery") {
+		t.Errorf("%v: %d bytes of record: %.300q", err, len(said), said)
 	}
 }
 

@@ -3,6 +3,9 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/outerloop-dev/outerloop/pkg/gate"
 )
@@ -74,6 +77,11 @@ func (p Price) Cost(used gate.Tokens) (int64, error) {
 // estimated is the most that a request can use: all that is sent, uncached, and
 // an answer as long as allowed.
 func estimated(req Request) gate.Tokens {
+	return gate.Tokens{Input: int64(sizeOf(sentBytes(req)).Tokens), Output: int64(req.MaxTokens)}
+}
+
+// sentBytes is the size of all texts of a request.
+func sentBytes(req Request) int {
 	bytes := len(req.System)
 	for _, m := range req.Messages {
 		bytes += len(m.Text)
@@ -90,7 +98,51 @@ func estimated(req Request) gate.Tokens {
 	if req.Output != nil {
 		bytes += len(req.Output.Schema)
 	}
-	return gate.Tokens{Input: int64(sizeOf(bytes).Tokens), Output: int64(req.MaxTokens)}
+	return bytes
+}
+
+// Slack of what a call can use at most: templates and tool descriptions that a
+// provider adds to what is sent, and reasoning that it bills beside the answer.
+const (
+	addedTokens     = 1 << 14
+	reasoningTokens = 1 << 17
+)
+
+// usage is what a call used: as reported, or the estimate where the report is
+// missing or cannot be: negative, more tokens than bytes were sent, nothing for
+// an answer. So a provider's report is neither credited nor able to use up a
+// budget, and a name it gives to its model stays short.
+func usage(req Request, answer Answer) (used gate.Tokens, guessed bool) {
+	u := answer.Usage
+	u.Model = printable(u.Model, longestName)
+	sent := int64(sentBytes(req) + addedTokens)
+	spoke := answer.Text != "" || len(answer.Calls) > 0
+	switch {
+	case min(u.Input, u.Output, u.CacheRead, u.CacheWrite) < 0,
+		max(u.Input, u.CacheRead, u.CacheWrite) > sent, u.Input+u.CacheRead+u.CacheWrite > sent,
+		u.Output > int64(req.MaxTokens)+reasoningTokens,
+		u.Input+u.CacheRead+u.CacheWrite == 0, u.Output == 0 && spoke:
+		used = estimated(req)
+		used.Model = u.Model
+		return used, true
+	}
+	return u, false
+}
+
+// longestName bounds names that come from outside, in bytes.
+const longestName = 200
+
+// printable is a text from outside, cut, without what no terminal prints.
+func printable(text string, limit int) string {
+	if len(text) > limit {
+		text = text[:limit]
+	}
+	return strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, text)
 }
 
 // Estimate is the most that a call can cost, in micro-units.

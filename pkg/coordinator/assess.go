@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/outerloop-dev/outerloop"
@@ -22,6 +23,9 @@ func (q *call) assess(ctx context.Context, step *record.Step, req gate.SettleReq
 	result := req.Result
 	output, raw, err := q.checkOutput(result.Output)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkWords(result); err != nil {
 		return nil, err
 	}
 	p := &prepared{}
@@ -75,6 +79,26 @@ func (q *call) checkOutput(raw json.RawMessage) (any, json.RawMessage, error) {
 	}
 	spelled, err := canonical(value)
 	return value, spelled, err
+}
+
+// mostWords bounds in bytes what is kept of the words beside an output: they
+// stand in the step's record, which is one item of the store.
+const mostWords = 64 << 10
+
+// checkWords refuses a result with more words beside its output than are kept.
+func checkWords(r *gate.Result) error {
+	size := len(r.Reason)
+	for _, e := range r.Evidence {
+		size += len(e.Claim) + len(e.Source) + len(e.At)
+	}
+	for _, text := range slices.Concat(r.Decisions, r.Unresolved) {
+		size += len(text)
+	}
+	if size > mostWords {
+		return &fault{class: outerloop.ClassInvalidOutput, cause: fmt.Sprintf(
+			"reason, evidence, decisions and unresolved have %d bytes together, at most %d are kept; be brief", size, mostWords)}
+	}
+	return nil
 }
 
 // again reads the attempt's facts anew, for the rules that read them, and its

@@ -20,6 +20,7 @@ func (g *workerGate) Settle(ctx context.Context, req gate.SettleRequest) (gate.S
 	if (req.Result == nil) == (req.Failure == nil) {
 		return gate.SettleAnswer{}, fmt.Errorf("settling %s: exactly one of result and failure must be given: %w", req.Step, ErrInput)
 	}
+	req = credible(req)
 	var done *record.Step
 	var rollback bool
 	out, err := deciding(ctx, g.c, "settling "+req.Step, func(ctx context.Context) (gate.SettleAnswer, error) {
@@ -270,6 +271,38 @@ func priced(p registry.Price, used gate.Tokens) int64 {
 	}
 	total := used.Input*p.Input.Micro + used.Output*p.Output.Micro + used.CacheRead*read + used.CacheWrite*write
 	return (total + million - 1) / million
+}
+
+// mostTokens bounds each count of a report, and mostCost what it says to have
+// cost in micro-units, so that no sum overflows.
+const (
+	mostTokens = 1 << 30
+	mostCost   = 1 << 40
+)
+
+// credible is a report with what it used as far as that can be: nobody earns
+// money for a run.
+func credible(req gate.SettleRequest) gate.SettleRequest {
+	if req.Result != nil {
+		r := *req.Result
+		r.Tokens, r.Cost = counted(r.Tokens), min(max(r.Cost, 0), mostCost)
+		req.Result = &r
+	}
+	if req.Failure != nil {
+		f := *req.Failure
+		f.Tokens, f.Cost = counted(f.Tokens), min(max(f.Cost, 0), mostCost)
+		req.Failure = &f
+	}
+	return req
+}
+
+// counted are the tokens of a report as far as they can be.
+func counted(used gate.Tokens) gate.Tokens {
+	for _, n := range []*int64{&used.Input, &used.Output, &used.CacheRead, &used.CacheWrite} {
+		*n = min(max(*n, 0), mostTokens)
+	}
+	used.Model = cut(used.Model, logText)
+	return used
 }
 
 // late records a result that nobody waits for any more. What the step came to

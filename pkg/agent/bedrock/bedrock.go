@@ -80,11 +80,28 @@ func (m *Model) Ask(ctx context.Context, req agent.Request) (agent.Answer, error
 	}
 	ctx, cancel := agent.Bounded(ctx, req)
 	defer cancel()
-	out, err := m.client.Converse(ctx, in, func(o *bedrockruntime.Options) { o.Retryer = aws.NopRetryer{} })
+	out, err := m.client.Converse(ctx, in, func(o *bedrockruntime.Options) {
+		o.Retryer, o.HTTPClient = aws.NopRetryer{}, bounded{o.HTTPClient}
+	})
 	if err != nil {
 		return agent.Answer{}, m.failed(ctx, err)
 	}
 	return m.decode(out)
+}
+
+// answerLimit bounds what is read of a response, in bytes.
+const answerLimit = 8 << 20
+
+// bounded is an HTTP client whose responses end with an error after answerLimit.
+type bounded struct{ bedrockruntime.HTTPClient }
+
+// Do makes one request.
+func (b bounded) Do(r *http.Request) (*http.Response, error) {
+	response, err := b.HTTPClient.Do(r)
+	if err == nil && response.Body != nil {
+		response.Body = http.MaxBytesReader(nil, response.Body, answerLimit)
+	}
+	return response, err
 }
 
 // statuses are codes whose HTTP status does not say what they mean.

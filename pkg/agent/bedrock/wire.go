@@ -3,12 +3,14 @@ package bedrock
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime/document"
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime/types"
 
+	"github.com/outerloop-dev/outerloop"
 	"github.com/outerloop-dev/outerloop/pkg/agent"
 	"github.com/outerloop-dev/outerloop/pkg/gate"
 	"github.com/outerloop-dev/outerloop/pkg/schema"
@@ -128,6 +130,9 @@ func (m *Model) decode(out *bedrockruntime.ConverseOutput) (agent.Answer, error)
 		answer.Stop = stop
 	}
 	message, _ := out.Output.(*types.ConverseOutputMemberMessage)
+	if message == nil && out.StopReason == "" {
+		return answer, agent.Failed(outerloop.ClassTransient, time.Time{}, "asking %s: the response is no answer of Converse (%w)", m.cfg.Model, agent.ErrUsageUnknown)
+	}
 	if message == nil {
 		return answer, nil
 	}

@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/outerloop-dev/outerloop"
 	"github.com/outerloop-dev/outerloop/pkg/agent"
@@ -48,6 +49,7 @@ type Config struct {
 	// api.openai.com, else max_tokens, unless given.
 	LimitField string
 	// HTTP defaults to a client without a timeout: the context bounds calls.
+	// Redirects are not followed: a task's data goes where it was configured to.
 	HTTP *http.Client
 	// Now is the clock of Retry-After; nil: time.Now.
 	Now func() time.Time
@@ -80,9 +82,12 @@ func New(cfg Config) (*Model, error) {
 			cfg.LimitField = "max_completion_tokens"
 		}
 	}
-	if cfg.HTTP == nil {
-		cfg.HTTP = &http.Client{}
+	client := http.Client{}
+	if cfg.HTTP != nil {
+		client = *cfg.HTTP
 	}
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	cfg.HTTP = &client
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -130,12 +135,16 @@ func (m *Model) Ask(ctx context.Context, req agent.Request) (agent.Answer, error
 	defer response.Body.Close()
 	raw, err := io.ReadAll(io.LimitReader(response.Body, answerLimit+1))
 	switch {
+	case response.StatusCode/100 == 3:
+		return agent.Answer{}, worker.Fatal("asking %s: the endpoint sends elsewhere (HTTP %d), which is not followed: give the address that answers", m.cfg.Model, response.StatusCode)
 	case response.StatusCode/100 != 2:
 		return agent.Answer{}, m.rejected(response, raw)
 	case err != nil:
 		return agent.Answer{}, agent.Interrupted(ctx, m.cfg.Model, err)
 	case len(raw) > answerLimit:
 		return agent.Answer{}, m.unreadable(fmt.Errorf("it is longer than %d bytes", answerLimit))
+	case !utf8.Valid(raw): // what stands for its broken characters nobody has said
+		return agent.Answer{}, m.unreadable(errors.New("it is no UTF-8"))
 	}
 	return m.decode(raw)
 }

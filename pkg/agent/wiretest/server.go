@@ -32,6 +32,8 @@ type Seen struct {
 	Wire   Wire
 	Model  string
 	Header http.Header
+	// Path is the request's, escaped.
+	Path string
 	// Body is the request's JSON.
 	Body map[string]any
 	// Number counts the requests from 1, in the order of their arrival.
@@ -94,7 +96,7 @@ func (s *Server) Requests() []Seen {
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, respond func(Seen) Reply) {
-	seen := Seen{Header: r.Header}
+	seen := Seen{Header: r.Header, Path: r.URL.EscapedPath()}
 	raw, err := io.ReadAll(r.Body)
 	if err == nil {
 		err = json.Unmarshal(raw, &seen.Body)

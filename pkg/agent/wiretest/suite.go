@@ -28,6 +28,7 @@ func Suite(t *testing.T, open Open) {
 	t.Run("answers", func(t *testing.T) { t.Parallel(); answers(t, open) })
 	t.Run("tools", func(t *testing.T) { t.Parallel(); tools(t, open) })
 	t.Run("errors", func(t *testing.T) { t.Parallel(); errorAnswers(t, open) })
+	t.Run("lies", func(t *testing.T) { t.Parallel(); lies(t, open) })
 	t.Run("connection", func(t *testing.T) { t.Parallel(); connection(t, open) })
 	t.Run("at once", func(t *testing.T) { t.Parallel(); atOnce(t, open) })
 }
