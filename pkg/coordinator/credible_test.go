@@ -1,11 +1,14 @@
 package coordinator_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
 
 	"github.com/outerloop-dev/outerloop"
+	"github.com/outerloop-dev/outerloop/pkg/coordinator/record"
 	"github.com/outerloop-dev/outerloop/pkg/gate"
 )
 
@@ -42,6 +45,28 @@ func TestReportsThatCannotBe(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// An output with more faults than anybody reads is told by its first ones, and
+// its step's record stays small.
+func TestManyFaultsAreTold(t *testing.T) {
+	t.Parallel()
+	w, _, run := studio(t)
+	c := byHand(t, w, run, "writer", "talk", "first")
+	c.admit()
+	var b strings.Builder
+	for i := range 50_000 {
+		fmt.Fprintf(&b, `,"field_%d":1`, i)
+	}
+	r := costing(1000)
+	r.Output = json.RawMessage(`{"text":"x"` + b.String() + `}`)
+	out := c.settle(gate.SettleRequest{Result: r})
+	if cause := out.Verdict.Cause; !strings.Contains(cause, "field_0") || len(cause) > 1<<15 {
+		t.Errorf("the cause has %d bytes: %.200s", len(cause), cause)
+	}
+	if item := w.store.(*memory).items[record.StepKey(run, "talk")]; item == nil || len(item.Body) > 1<<16 {
+		t.Errorf("the step's record is %v", item)
 	}
 }
 

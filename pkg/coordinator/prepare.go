@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/outerloop-dev/outerloop"
@@ -256,13 +257,4 @@ func faultOf(err error) (*fault, bool) {
 	return nil, false
 }
 
-func join(list []string) string {
-	out := ""
-	for i, text := range list {
-		if i > 0 {
-			out += "; "
-		}
-		out += text
-	}
-	return out
-}
+func join(list []string) string { return strings.Join(list, "; ") }

@@ -172,7 +172,7 @@ type failing struct {
 func (q *call) fail(ctx context.Context, step *record.Step, f *fault, with failing) (gate.Verdict, error) {
 	runOp := q.spend(step, with.cost)
 	if f.class == outerloop.ClassInvalidOutput {
-		step.Feedback = append(step.Feedback, gate.Feedback{From: "gate", Faults: []string{f.cause}})
+		step.Feedback = append(step.Feedback, gate.Feedback{From: "gate", Faults: []string{cut(f.cause, 4*causeLimit)}})
 		step.Feedback = lastFeedback(step.Feedback)
 	}
 	verdict := q.failed(step, f)

@@ -30,12 +30,19 @@ func parse(what string, raw json.RawMessage) (any, error) {
 }
 
 func faultTexts(faults []schema.Fault) []string {
-	out := make([]string, len(faults))
-	for i, f := range faults {
-		out[i] = strings.TrimSpace(f.Path + " " + f.Message)
+	out := make([]string, min(len(faults), mostFaults))
+	for i, f := range faults[:len(out)] {
+		out[i] = cut(strings.TrimSpace(f.Path+" "+f.Message), logText)
+	}
+	if more := len(faults) - len(out); more > 0 {
+		out = append(out, fmt.Sprintf("and %d more", more))
 	}
 	return out
 }
+
+// mostFaults bounds how many faults of a document are told: whoever made it is
+// to read them, and they stand in the step's record.
+const mostFaults = 20
 
 // keep stores a value: inline when small, else as a blob. Blobs are addressed
 // by content, so that one whose record was never written harms nobody.
