@@ -76,7 +76,7 @@ func stateRemedy(err error) string {
 	if remedy := storeRemedy(err); remedy != "" {
 		return remedy
 	}
-	return "put a backup in its place (outerloop backup made it)"
+	return backupRemedy
 }
 
 // examineOwner says which process works on the state file.

@@ -104,20 +104,26 @@ func remediesOf(err error) []string {
 	return nil
 }
 
+// backupRemedy is how a state file that is lost is put right.
+const backupRemedy = "put a backup in its place (outerloop backup made it), without the -wal and -shm that stand beside it"
+
 // storeRemedy is what to do about a state file that cannot be used; "" where
 // the error is none of the store's.
 func storeRemedy(err error) string {
+	var foreign *sqlitestore.ForeignLogError
 	switch {
+	case errors.As(err, &foreign):
+		return "move it away, then the same command goes on: mv " + shellWord(foreign.Log) + " " + shellWord(foreign.Log+".old")
 	case errors.Is(err, sqlitestore.ErrFull):
 		return "nothing that was recorded is lost: make room on the disk (outerloop doctor says how much there is), then the same command goes on"
 	case errors.Is(err, sqlitestore.ErrNewer):
 		return "use the program that wrote it, or a later one"
 	case errors.Is(err, sqlitestore.ErrNotStore):
-		return "name another state file: --state FILE; if this one was a state file, put a backup in its place"
+		return "name another state file: --state FILE; if this one was a state file, " + backupRemedy
 	case errors.Is(err, store.ErrReadOnly):
 		return "make the state file and its directory writable for this user, or name another: --state FILE"
 	case errors.Is(err, store.ErrCorrupt):
-		return "put a backup in its place (outerloop backup made it)"
+		return backupRemedy
 	case errors.Is(err, fs.ErrPermission):
 		return "make it readable for this user"
 	}

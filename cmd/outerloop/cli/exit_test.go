@@ -23,6 +23,7 @@ func TestStoreErrorsHaveRemedies(t *testing.T) {
 		{fmt.Errorf("%w: COMMIT: %w", sqlitestore.ErrBroken, sqlitestore.ErrFull), "nothing that was recorded is lost: make room"},
 		{store.ErrReadOnly, "make the state file and its directory writable"},
 		{store.ErrCorrupt, "put a backup in its place"},
+		{&sqlitestore.ForeignLogError{Log: "a b/state.db-wal"}, "mv 'a b/state.db-wal' 'a b/state.db-wal.old'"},
 		{sqlitestore.ErrNewer, "use the program that wrote it"},
 		{&coordinator.OverlapError{Loop: "l", Open: "l-1"}, "outerloop approvals l-1"},
 	} {

@@ -19,7 +19,11 @@ func (a *app) backupCommand() *cobra.Command {
 		Use:   "backup FILE",
 		Short: "Copy the state file while the engine goes on working",
 		Long: `Writes a complete, compact copy of the shared state. It may run beside any other
-command. An existing file is not replaced.`,
+command. An existing file is not replaced.
+
+To go back to a backup, stop what works on the state file, move the file away together with
+the -wal and -shm beside it, and copy the backup into its place. What was done in the world
+since the backup is not known to it and may be done again.`,
 		Example: "  outerloop backup /backup/outerloop-$(date +%F).db",
 		Args:    one("a file", "write: outerloop backup FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -22,6 +22,9 @@ var (
 	ErrNewer = errors.New("store was written by a newer version")
 	// ErrNotStore says that the file is no store: not a database, or another program's.
 	ErrNotStore = errors.New("file is not an outerloop store")
+	// ErrForeignLog says that the log beside the file belongs to one that stood
+	// there before. See ForeignLogError.
+	ErrForeignLog = errors.New("the log beside the file is of another one that stood there before")
 	// ErrBusy says that another process holds the file for writing.
 	ErrBusy = errors.New("store is in use by another process")
 	// ErrBroken says that a commit failed: the store went back to the last

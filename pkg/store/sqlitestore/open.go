@@ -84,8 +84,8 @@ const (
 
 // Open opens the store for writing; a missing file and its directory are
 // created, an older version is migrated. Errors: store.ErrReadOnly,
-// store.ErrCorrupt, ErrNewer, ErrNotStore, ErrBusy, ErrFull; the file is then
-// as it was.
+// store.ErrCorrupt, ErrNewer, ErrNotStore, ErrForeignLog, ErrBusy, ErrFull; the
+// file is then as it was.
 func Open(path string, opts Options) (*Store, error) {
 	s, err := open(path, opts)
 	if err != nil {
@@ -172,7 +172,7 @@ func inspect(path string, write bool) error {
 		if err != nil {
 			return err
 		}
-		return regular(found)
+		return errors.Join(regular(found), foreignLog(path))
 	}
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -194,7 +194,7 @@ func inspect(path string, write bool) error {
 	if err != nil {
 		return unwritable("its directory, where the log must stand,", err)
 	}
-	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+	return errors.Join(probe.Close(), os.Remove(probe.Name()), foreignLog(path))
 }
 
 func regular(found fs.FileInfo) error {
@@ -214,7 +214,8 @@ func unwritable(what string, err error) error {
 // OpenReadOnly opens an existing store for reading, also beside a writer in
 // another process. It changes nothing in the store and creates none, though
 // SQLite's -wal and -shm files may appear beside it; writes answer
-// store.ErrReadOnly. Errors: fs.ErrNotExist, store.ErrCorrupt, ErrNewer, ErrNotStore.
+// store.ErrReadOnly. Errors: fs.ErrNotExist, store.ErrCorrupt, ErrNewer, ErrNotStore,
+// ErrForeignLog.
 func OpenReadOnly(path string) (*Store, error) {
 	s, err := openReadOnly(path)
 	if err != nil {
