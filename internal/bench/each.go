@@ -58,7 +58,7 @@ func loopW3() string {
     as: thing
     key: ${thing.id}
     max_items: 50000
-    at_once: 1000
+    at_once: 40
     output: {id: "${do.id}"}
     join: {need: all, otherwise: halt}
     steps:

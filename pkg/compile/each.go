@@ -9,6 +9,9 @@ import (
 const (
 	// inlineItems is how many iterations an inline Map runs at one time.
 	inlineItems = 40
+	// steadyItems is how many items a page has of which only a few are under
+	// way: as many numbers as stay under 2 KB with the page's own state.
+	steadyItems = 250
 	// rangeItems is how many numbers States.ArrayRange gives at most.
 	rangeItems = 1000
 	// ranges is how many ranges an answer may list and stay under 2 KB.
@@ -19,14 +22,15 @@ const (
 )
 
 // pages are the page sizes of a block, from the outermost level inwards; empty
-// for an inline Map. They depend on the declared bound only.
+// for an inline Map. They depend on what is declared only.
 func (c *compiler) pages(n *loop.Node) []int {
 	most := n.Each.MaxItems
-	per := c.bodyEvents(n.Body) + 2
-	size := min(inlineItems, max(1, pageEvents/per))
-	switch {
-	case most <= size:
+	fits := max(1, pageEvents/(c.bodyEvents(n.Body)+2))
+	if most <= min(inlineItems, fits) {
 		return nil
+	}
+	size := min(pageItems(n), fits)
+	switch {
 	case most <= size*ranges:
 		return []int{size}
 	case most <= rangeItems*ranges:
@@ -67,16 +71,15 @@ func (s *scope) items(n *loop.Node, path string) object {
 		start = inner.first(n.Body.Plan)
 	}
 	processor := object{{"ProcessorConfig", object{{"Mode", "INLINE"}}}}
-	return object{
-		{"Type", "Map"},
-		{"Comment", eachComment(n)},
-		{"ItemsPath", path},
+	state := object{{"Type", "Map"}, {"Comment", eachComment(n)}, {"ItemsPath", path}}
+	concurrency(&state, itemsAtOnce(n))
+	return append(state, object{
 		{"ItemSelector", object{
 			{"run.$", "$.run"}, {"gen.$", "$.gen"},
 			{"item.$", "States.Format('{}{}.', $.item, $$.Map.Item.Value)"}, {"o", nil},
 		}},
 		{"ItemProcessor", append(processor, inner.block(start)...)},
-	}
+	}...)
 }
 
 // distributed is a distributed Map whose children run an inline Map over `items`.
@@ -87,31 +90,47 @@ func (s *scope) distributed(n *loop.Node, path string, items member) object {
 	state.set("ResultPath", nil)
 	flow(&state, "")
 	inner.add(page, state)
-	return distributedMap(eachComment(n)+", in pages", path, items, inner.block(page))
+	return distributedMap(fanOut{
+		comment: eachComment(n) + ", in pages", path: path, atOnce: pagesAtOnce(n),
+		input: object{items}, block: inner.block(page),
+	})
 }
 
-// chapters is a distributed Map over ranges of pages.
+// chapters is a distributed Map over ranges of pages. A chapter's state has the
+// first index of each page, and the last index of all, so that it stays small.
 func (s *scope) chapters(n *loop.Node, size int) object {
 	chapter := s.name(n.Path + ".pages")
 	inner := s.inner(chapter)
-	state := inner.distributed(n, "$.pages", member{"items.$", "$$.Map.Item.Value"})
+	state := inner.distributed(n, "$.pages", member{"items.$", fmt.Sprintf(
+		"States.ArrayGetItem(States.ArrayPartition(States.ArrayRange($$.Map.Item.Value, $.last, 1), %d), 0)", size)})
 	state.set("ResultPath", nil)
 	flow(&state, "")
 	inner.add(chapter, state)
-	return distributedMap(eachComment(n)+", in ranges of pages", "$.o.items", member{"pages.$", fmt.Sprintf(
-		"States.ArrayPartition(States.ArrayRange($$.Map.Item.Value[0], $$.Map.Item.Value[1], 1), %d)", size)},
-		inner.block(chapter))
+	return distributedMap(fanOut{
+		comment: eachComment(n) + ", in ranges of pages", path: "$.o.items", atOnce: chaptersAtOnce(n),
+		input: object{
+			{"pages.$", fmt.Sprintf("States.ArrayRange($$.Map.Item.Value[0], $$.Map.Item.Value[1], %d)", size)},
+			{"last.$", "$$.Map.Item.Value[1]"},
+		},
+		block: inner.block(chapter),
+	})
 }
 
-func distributedMap(comment, path string, items member, block object) object {
+// fanOut is a distributed Map: what its children get beside their place, and what they run.
+type fanOut struct {
+	comment, path string
+	atOnce        int // 0: no bound
+	input, block  object
+}
+
+func distributedMap(f fanOut) object {
 	config := object{{"Mode", "DISTRIBUTED"}, {"ExecutionType", "STANDARD"}}
-	return object{
-		{"Type", "Map"},
-		{"Comment", comment},
-		{"ItemsPath", path},
-		{"ItemSelector", object{{"run.$", "$.run"}, {"gen.$", "$.gen"}, {"item.$", "$.item"}, items}},
-		{"ItemProcessor", append(object{{"ProcessorConfig", config}}, block...)},
-	}
+	state := object{{"Type", "Map"}, {"Comment", f.comment}, {"ItemsPath", f.path}}
+	concurrency(&state, f.atOnce)
+	return append(state, object{
+		{"ItemSelector", append(object{{"run.$", "$.run"}, {"gen.$", "$.gen"}, {"item.$", "$.item"}}, f.input...)},
+		{"ItemProcessor", append(object{{"ProcessorConfig", config}}, f.block...)},
+	}...)
 }
 
 func eachComment(n *loop.Node) string {

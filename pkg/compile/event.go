@@ -133,7 +133,14 @@ func turnEvents(n *loop.Node) int {
 			longest = max(longest, row.Worker.Charter.Dispatch.Timeout)
 		}
 	}
-	turns := (min(inlineItems, block.Each.MaxItems) - 1) / max(block.Each.AtOnce, 1)
+	under := min(inlineItems, block.Each.MaxItems)
+	if steady(block) {
+		under = pagesAtOnce(block) * max(chaptersAtOnce(block), 1) * inlineItems
+		if few := itemsAtOnce(block); few > 0 {
+			under = few
+		}
+	}
+	turns := (under - 1) / max(block.Each.AtOnce, 1)
 	return attemptEvents * turns * int((longest+askAgain-1)/askAgain)
 }
 
