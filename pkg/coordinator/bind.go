@@ -294,9 +294,5 @@ func ruleText(d rule.Decision) string {
 	if err != nil || len(d.Values) == 0 {
 		return d.Rule
 	}
-	text := d.Rule + " with " + string(values)
-	if len(text) > logText {
-		text = text[:logText] + "…"
-	}
-	return text
+	return cut(d.Rule+" with "+string(values), logText)
 }

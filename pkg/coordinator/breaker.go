@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -98,6 +99,29 @@ func (q *call) changeBreaker(ctx context.Context, change func(*record.Breaker) (
 		To: q.worker.Charter.Owner, Kind: KindBreaker, ID: record.ShortID("breaker", name, opened.Opened.String()), Run: q.run.ID, Step: q.Step,
 		Text: fmt.Sprintf("the breaker of %s has opened after %d failures in a row, the last: %s", name, opened.Fails, opened.Cause),
 	})
+}
+
+// probeNow lets workers whose breaker is open be tried by the next attempt: a
+// person who has a run tried again has seen to them. One attempt at a time is
+// let through, as ever. Where it cannot be written, the breaker's own time counts.
+func (c *Coordinator) probeNow(ctx context.Context, run string) {
+	def, err := c.definitionOf(ctx, run)
+	if err != nil {
+		c.cfg.Log.Warn("breakers not told of a retry", "run", run, "err", err)
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(def.Workers)) {
+		_, err := deciding(ctx, c, "letting "+name+" be tried", func(ctx context.Context) (struct{}, error) {
+			b, err := one(ctx, c, record.BreakerKey(name), record.DecodeBreaker)
+			if err != nil || b == nil || !b.Probeable(c.now()) {
+				return struct{}{}, err
+			}
+			return struct{}{}, c.write(ctx, b.Put())
+		})
+		if err != nil {
+			c.cfg.Log.Warn("breaker not told of a retry", "worker", name, "err", err)
+		}
+	}
 }
 
 // BreakerView is a worker's breaker (R31).

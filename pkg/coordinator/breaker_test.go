@@ -173,3 +173,41 @@ func TestBreakerCountsInARow(t *testing.T) {
 		t.Errorf("breaker is %+v", b)
 	}
 }
+
+// A person who has a step tried again is not kept waiting by the breaker: one
+// attempt is let through at once, and the others as it turns out (R31, R39).
+func TestRetryOfAPersonIsTheProbe(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, files(loopHead+`
+steps:
+  one: {worker: writer, input: {text: a}, on_failure: {then: halt}}
+`, nil))
+	usual(w)
+	good := w.work["writer"]
+	tried := failing(w, "writer", outerloop.ClassFatal, 99)
+	run := start(t, w, `{"key":"a"}`)
+	for range 7 { // broken, and tried again by hand, again and again
+		w.run(time.Minute, 300)
+		list, err := w.coord.Exceptions(w.ctx, coordinator.ExceptionsQuery{})
+		if err != nil || len(list) != 1 {
+			t.Fatalf("%+v, %v", list, err)
+		}
+		w.now = w.now.Add(30 * time.Second)
+		if _, err := w.coord.Resolve(w.ctx, coordinator.ResolveRequest{Exception: list[0].ID, Way: coordinator.WayRetry, By: "ann", Reason: "again"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.run(time.Minute, 300)
+	if b := breakerOf(t, w); *tried != 8 || b.State != "open" {
+		t.Fatalf("tried %d times, the breaker is %+v", *tried, b)
+	}
+	w.work["writer"] = good
+	if _, err := w.coord.Redrive(w.ctx, coordinator.PersonRequest{Run: run, By: "ann", Reason: "mended"}); err != nil {
+		t.Fatal(err)
+	}
+	w.run(10*time.Second, 300)
+	want(t, w, run, outerloop.StatusCompleted)
+	if b := breakerOf(t, w); b.State != "closed" {
+		t.Errorf("the breaker is %+v", b)
+	}
+}

@@ -239,6 +239,7 @@ func (c *Coordinator) Redrive(ctx context.Context, req PersonRequest) (RunView, 
 	if err := c.mayAct(ctx, req.Run, req.By); err != nil {
 		return RunView{}, err
 	}
+	c.probeNow(ctx, req.Run)
 	return c.redrive(ctx, req)
 }
 

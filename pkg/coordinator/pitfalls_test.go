@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/outerloop-dev/outerloop"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator"
@@ -178,5 +179,97 @@ func TestLowFromBothAsks(t *testing.T) {
 	view := want(t, w, run, outerloop.StatusAwaitingApproval)
 	if s := steps(view)["draft"]; s.Worker != "backup" || len(view.Waiting) != 1 {
 		t.Errorf("draft is %+v, waiting %+v", s, view.Waiting)
+	}
+}
+
+// Clocks that differ by minutes: a claim that another clock calls dead has one
+// owner all the same, by its fence; the other can neither settle nor act (R26).
+func TestClocksThatDiffer(t *testing.T) {
+	t.Parallel()
+	for _, ahead := range []time.Duration{-7 * time.Minute, 7 * time.Minute} {
+		w := newWorld(t, files(sendLoop, nil))
+		run := start(t, w, `{"key":"a"}`)
+		first := byHand(t, w, run, "sender", "send", "first")
+		if out := first.admit(); out.Decision != gate.Go {
+			t.Fatalf("admit is %+v", out)
+		}
+		w.now = w.now.Add(ahead) // the second's clock
+		second := byHand(t, w, run, "sender", "send", "second")
+		owns := second.admit().Decision == gate.Go
+		if owns != (ahead > 0) {
+			t.Fatalf("%s ahead, the second owns it: %v", ahead, owns)
+		}
+		owner, other := first, second
+		if owns {
+			owner, other = second, first
+			if out := other.begin(`{"text":"a"}`); out.Claim == gate.ClaimGo {
+				t.Errorf("%s ahead: a superseded owner may act", ahead)
+			}
+			if out := other.settle(gate.SettleRequest{Result: sent}); out.Answered {
+				t.Errorf("%s ahead: a superseded owner settles: %+v", ahead, out)
+			}
+		}
+		if out := owner.begin(`{"text":"a"}`); out.Claim != gate.ClaimGo {
+			t.Errorf("%s ahead: the owner may not act: %+v", ahead, out)
+		}
+		if out := owner.settle(gate.SettleRequest{Result: sent, Actions: done("a:send")}); !out.Answered || out.Verdict.Error != "" {
+			t.Errorf("%s ahead: the owner settles: %+v", ahead, out)
+		}
+	}
+}
+
+// A result is looked at before it is kept for reuse: one that no record holds, or
+// that is no JSON, leaves the outcome recorded, and why it is not there (R37).
+func TestResultsAreCheckedBeforeTheyAreKept(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ result, kept, why string }{
+		"as large as may be": {`"` + strings.Repeat("a", 64<<10-2) + `"`, `"` + strings.Repeat("a", 64<<10-2) + `"`, ""},
+		"one byte more":      {`"` + strings.Repeat("a", 64<<10-1) + `"`, "", "65537 bytes is not kept"},
+		"of many megabytes":  {`"` + strings.Repeat("ä", 4<<20) + `"`, "", "is not kept"},
+		"no JSON":            {`{"id":`, "", "no JSON"},
+	} {
+		w := newWorld(t, files(sendLoop, nil))
+		run := start(t, w, `{"key":"a"}`)
+		a := byHand(t, w, run, "sender", "send", "first")
+		a.admit()
+		a.begin(`{"text":"a"}`)
+		a.settle(gate.SettleRequest{Result: sent, Actions: []gate.ActionReport{{Entry: "a:send", Outcome: gate.ActionDone, Result: json.RawMessage(c.result)}}})
+		list, err := w.coord.Actions(w.ctx, coordinator.ActionsQuery{})
+		if err != nil || len(list) != 1 || list[0].State != "done" || string(list[0].Result) != c.kept || !strings.Contains(list[0].Reason, c.why) {
+			t.Errorf("%s: %v, %.200v", name, err, list)
+		}
+	}
+}
+
+// What is cut is cut between characters: a rule's values and a cause with an
+// emoji on the cut are text.
+func TestCutsLieBetweenCharacters(t *testing.T) {
+	t.Parallel()
+	for pad := range 4 {
+		w := newWorld(t, files(draftLoop("{then: halt}"), nil))
+		usual(w)
+		long := strings.Repeat("a", pad) + strings.Repeat("😀", 20_000)
+		w.work["writer"] = worker{do: func(gate.Task) (any, *gate.Failure) {
+			return nil, &gate.Failure{Class: outerloop.ClassFatal, Message: long}
+		}}
+		start(t, w, `{"key":"a"}`)
+		w.run(time.Hour, 300)
+		list, err := w.coord.Exceptions(w.ctx, coordinator.ExceptionsQuery{})
+		if err != nil || len(list) != 1 {
+			t.Fatalf("%+v, %v", list, err)
+		}
+		log, err := w.coord.Log(w.ctx, list[0].Run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts := []string{list[0].Cause}
+		for _, e := range log {
+			texts = append(texts, e.Rule)
+		}
+		for _, text := range texts {
+			if !utf8.ValidString(text) || strings.ContainsRune(text, utf8.RuneError) || len(text) > 40_000 {
+				t.Errorf("padded by %d: %d bytes, ends in %q", pad, len(text), text[max(0, len(text)-12):])
+			}
+		}
 	}
 }

@@ -24,6 +24,8 @@ type provider struct {
 	rates []registry.Rate
 	// model: its calls and tokens are those of a language model.
 	model bool
+	// own: only this run takes turns there.
+	own bool
 }
 
 // providers are what the worker calls: the connections of its tools, and its
@@ -67,6 +69,7 @@ func (q *call) blockTurns() []provider {
 		bounded := q.mode() == charter.ModeQueue && max(dispatch.AtOnce, 1) <= block.Each.AtOnce
 		if !bounded && block.Each.MaxItems > block.Each.AtOnce {
 			out = append(out, provider{
+				own:   true,
 				name:  "each:" + q.run.ID + ":" + string(address(block, q.index)) + ":" + q.Step,
 				rates: []registry.Rate{{AtOnce: block.Each.AtOnce}},
 			})
@@ -92,8 +95,10 @@ type turn struct {
 	now     time.Time
 	limit   time.Time
 	retry   bool
-	calls   int64
-	tokens  int64
+	// loop is whose turn it is; empty: no other loop wants one there.
+	loop   string
+	calls  int64
+	tokens int64
 }
 
 // turn takes the attempt's turn at every provider key of its worker, for all
@@ -115,10 +120,13 @@ func (q *call) turn(ctx context.Context, now, limit time.Time, inputBytes int) (
 				use := mostUse(q.worker, inputBytes)
 				ask.calls, ask.tokens = use.calls, use.calls*(use.written+use.read)
 			}
+			if !p.own {
+				ask.loop = q.run.Loop
+			}
 			mine := r.Holds(q.attempt)
 			if free, until := nextTurn(r, p.rates, ask); !free {
 				out := later(until, "waits for its turn at "+p.name)
-				return &out, nil
+				return &out, q.standsInLine(ctx, r, ask, until)
 			}
 			if !mine && len(p.rates) > 0 {
 				ops = append(ops, r.Put())
@@ -146,6 +154,7 @@ func nextTurn(r *record.Rate, rates []registry.Rate, ask turn) (bool, time.Time)
 		return true, time.Time{}
 	}
 	busy, first := r.Busy(ask.now)
+	ahead := ask.ahead(r)
 	windows := maps.Clone(r.Windows)
 	if windows == nil {
 		windows = map[string]record.Window{}
@@ -154,6 +163,9 @@ func nextTurn(r *record.Rate, rates []registry.Rate, ask turn) (bool, time.Time)
 		if rate.AtOnce > 0 && busy >= ask.share(rate, rate.AtOnce) {
 			return false, earlierTime(first, ask.now.Add(ratePoll))
 		}
+		if rate.AtOnce > 0 && busy+ahead >= ask.share(rate, rate.AtOnce) {
+			return false, ask.now.Add(yieldPoll)
+		}
 		for _, use := range ask.uses(rate) {
 			w := r.Windows[use.name]
 			limit := int64(ask.share(rate, int(use.limit)))
@@ -161,10 +173,16 @@ func nextTurn(r *record.Rate, rates []registry.Rate, ask turn) (bool, time.Time)
 			if free, until := w.Free(ask.now, rate.Per, n, limit); !free {
 				return false, until
 			}
+			if free, _ := w.Free(ask.now, rate.Per, n*int64(ahead+1), limit); !free {
+				return false, ask.now.Add(yieldPoll)
+			}
 			windows[use.name] = w.Take(ask.now, ask.now, rate.Per, n)
 		}
 	}
 	r.Windows, r.Last = windows, ask.attempt
+	if ask.loop != "" && len(rates) > 0 {
+		r.Served(ask.loop, ask.now)
+	}
 	if held(rates) {
 		r.Turns = append(r.Turns, record.Turn{
 			Attempt: ask.attempt, AtMs: ask.now.UnixMilli(), UntilMs: ask.limit.UnixMilli(), Tokens: ask.tokens,

@@ -1,6 +1,7 @@
 package coordinator_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/outerloop-dev/outerloop"
+	"github.com/outerloop-dev/outerloop/pkg/coordinator"
 	"github.com/outerloop-dev/outerloop/pkg/gate"
 )
 
@@ -161,4 +163,51 @@ func TestRatesOfTokens(t *testing.T) {
 	if out := two.admit(); out.Decision != gate.Go {
 		t.Errorf("what was not used did not come back: %+v", out)
 	}
+}
+
+// A loop with much to do does not starve another at a provider both use: who
+// waits and had its turn longer ago goes first, wherever it stands in line (R32).
+func TestOneLoopDoesNotStarveAnother(t *testing.T) {
+	t.Parallel()
+	for name, rate := range map[string]string{
+		"a window": `{calls: 2, per: 1m}`, "at once": `{at_once: 2}`, "both, and a reserve": `[{calls: 3, per: 1m, reserve: 34%}, {at_once: 2}]`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			all, text := ratedFiles(rate), loopHead+"\nsteps:\n"
+			for i := range 100 {
+				text += fmt.Sprintf("  s%d: {worker: writer, input: {text: a}, on_failure: {then: halt}}\n", i)
+			}
+			all["statemachines/test.loop.yaml"], all["statemachines/other.loop.yaml"] = text, strings.Replace(text, "loop: test", "loop: other", 1)
+			w := newWorld(t, all)
+			big, small := start(t, w, `{"key":"a"}`), startOf(t, w, "other", `{"key":"b"}`)
+			served := map[string]int{}
+			for range 40 {
+				var admitted []*gateCall
+				for _, run := range []string{big, big, big, small} { // the big one is always first
+					c := byHand(t, w, run, "writer", fmt.Sprint("s", served[run]), fmt.Sprint("r", len(admitted), w.now))
+					if c.admit().Decision == gate.Go {
+						admitted = append(admitted, c)
+						served[run]++
+					}
+				}
+				for _, c := range admitted {
+					c.settle(gate.SettleRequest{Result: drafted})
+				}
+				w.now = w.now.Add(5 * time.Second)
+			}
+			if served[small] < 2 || 3*served[small] < served[big] || served[big] < 2 {
+				t.Errorf("served %d of the big loop, %d of the small one", served[big], served[small])
+			}
+		})
+	}
+}
+
+func startOf(t *testing.T, w *world, name, input string) string {
+	t.Helper()
+	out, err := w.coord.Start(w.ctx, coordinator.StartRequest{Loop: name, Input: json.RawMessage(input), Trigger: "manual", By: "ann"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Run
 }

@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/outerloop-dev/outerloop/pkg/coordinator/protocol"
@@ -35,6 +36,26 @@ func (g *workerGate) Report(ctx context.Context, req gate.ReportRequest) (gate.R
 	})
 }
 
+// resultKept bounds what an action's result takes in its record, in bytes.
+const resultKept = 64 << 10
+
+// reusable is a report whose result can be kept and given again: of one that
+// cannot be, the outcome is recorded all the same, and why its result is not.
+func reusable(r gate.ActionReport) gate.ActionReport {
+	switch {
+	case len(r.Result) == 0 || r.Outcome != gate.ActionDone:
+		return r
+	case len(r.Result) > resultKept:
+		r.Reason = fmt.Sprintf("its result of %d bytes is not kept, at most %d are: hand over where it is", len(r.Result), resultKept)
+	case !json.Valid(r.Result):
+		r.Reason = "its result is not kept: it is no JSON"
+	default:
+		return r
+	}
+	r.Result = nil
+	return r
+}
+
 // report finds the row for a report and the writes of it.
 func (q *call) report(ctx context.Context, r gate.ActionReport) ([]store.Op, protocol.ReportRow, error) {
 	if r.Outcome != gate.ActionDone && r.Outcome != gate.ActionFailed {
@@ -47,6 +68,7 @@ func (q *call) report(ctx context.Context, r gate.ActionReport) ([]store.Op, pro
 	if a != nil && a.Worker != q.worker.Charter.Worker {
 		return nil, "", fmt.Errorf("action %s belongs to worker %s: %w", r.Entry, a.Worker, ErrNotAllowed)
 	}
+	r = reusable(r)
 	row := protocol.Report(a, q.attempt, r)
 	if row != protocol.ReportWrite {
 		return nil, row, nil
@@ -99,7 +121,7 @@ func (q *call) duplicates(ctx context.Context, list []gate.ActionReport) error {
 		if err != nil {
 			return err
 		}
-		if protocol.Report(a, q.attempt, r) == protocol.ReportDuplicate {
+		if r = reusable(r); protocol.Report(a, q.attempt, r) == protocol.ReportDuplicate {
 			if err := q.possibleDuplicate(ctx, r); err != nil {
 				return err
 			}

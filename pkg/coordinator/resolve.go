@@ -60,6 +60,9 @@ func (c *Coordinator) afterResolve(ctx context.Context, exc *record.Exception) e
 	if exc.Resolution == WayClose {
 		return c.settleRun(ctx, exc.Run)
 	}
+	if exc.Resolution == WayRetry || exc.Resolution == WayEdit {
+		c.probeNow(ctx, exc.Run)
+	}
 	if exc.Blocks {
 		return c.startExecution(ctx, exc.Run)
 	}

@@ -251,3 +251,25 @@ func TestManyItems(t *testing.T) {
 		t.Errorf("it took %d MB", peak>>20)
 	}
 }
+
+// A time limit holds for every attempt, not for the first alone (R34): a function
+// that would never end is ended as often as its step is tried.
+func TestTimeLimitOfEveryAttempt(t *testing.T) {
+	t.Parallel()
+	var ended atomic.Int64
+	cfg := config(t, &crew{before: func(ctx context.Context, _ string, _ int) error {
+		<-ctx.Done()
+		ended.Add(1)
+		return ctx.Err()
+	}})
+	for i := range cfg.Workers {
+		cfg.Workers[i].Timeout = 400 * time.Millisecond
+	}
+	e := open(t, cfg)
+	run := start(t, e, "chain", 1)
+	idle(t, e)
+	view := wants(t, e.Coordinator(), run, outerloop.StatusBlocked, "")
+	if ended.Load() != 2 || view.Steps[0].Attempts != 2 {
+		t.Errorf("%d attempts were ended, of %d", ended.Load(), view.Steps[0].Attempts)
+	}
+}

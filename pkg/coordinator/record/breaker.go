@@ -94,6 +94,16 @@ func (b *Breaker) Pass(attempt string, now, limit time.Time) (free, changed bool
 	return true, true, time.Time{}
 }
 
+// Probeable lets the next attempt be the probe at once; false: it is closed, or
+// there is nothing to wait for.
+func (b *Breaker) Probeable(now time.Time) bool {
+	if !b.IsOpen() || now.UnixMilli() >= b.UntilMs {
+		return false
+	}
+	b.UntilMs = now.UnixMilli()
+	return true
+}
+
 // Succeeded closes it; false: there was nothing to forget.
 func (b *Breaker) Succeeded() bool {
 	if b.Fails == 0 && !b.IsOpen() {

@@ -21,6 +21,8 @@ type Rate struct {
 	FloorMs int64 `json:"floor,omitempty"`
 	// Turns are the attempts that hold a turn now.
 	Turns []Turn `json:"turns,omitempty"`
+	// Loops are those that took turns lately or wait for one, by name.
+	Loops map[string]Standing `json:"loops,omitempty"`
 	// Last is the attempt that took the last turn: it does not pay twice.
 	Last string `json:"last,omitempty"`
 
