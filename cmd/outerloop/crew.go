@@ -12,6 +12,7 @@ import (
 	"github.com/outerloop-dev/outerloop/cmd/outerloop/cli"
 	"github.com/outerloop-dev/outerloop/functions/workers/agent"
 	"github.com/outerloop-dev/outerloop/functions/workers/agent/crew"
+	bridgecrew "github.com/outerloop-dev/outerloop/functions/workers/bridge/crew"
 	llm "github.com/outerloop-dev/outerloop/pkg/agent"
 	"github.com/outerloop-dev/outerloop/pkg/agent/catalog"
 	"github.com/outerloop-dev/outerloop/pkg/agent/scripted"
@@ -26,6 +27,12 @@ import (
 // script's name. Amazon Bedrock is asked by programs that link it (see bedrock.go).
 func agents(p *project.Project, root string) ([]cli.Worker, error) {
 	return crew.Of(p, models(root), agent.Options{})
+}
+
+// withoutCode are the workers that need no code of their own.
+func withoutCode(p *project.Project, root string) ([]cli.Worker, error) {
+	workers, err := agents(p, root)
+	return append(workers, bridgecrew.Of(p, bridges(root))...), err
 }
 
 // replay does recorded work again with the same models.

@@ -81,7 +81,7 @@ func program() cli.Config {
 			quarterrecords.Worker, topicsummary.Worker, trendanalyst.Worker, reportwriter.Worker, figurechecker.Worker, documentstore.Worker,
 			shoporder.Worker, refund.Worker, callback.Worker,
 		},
-		Crew:   agents,
+		Crew:   withoutCode,
 		Replay: replay,
 		Secret: secret,
 		Pages: []cli.Page{

@@ -48,11 +48,13 @@ type plan struct {
 }
 
 // The packages of functions. Coordinator functions come with outerloop, workers
-// with the project; all agents share one program.
+// with the project; all agents share one program, and so do all workers whose
+// work is done by an endpoint or another function.
 const (
 	coordinatorPackages = "github.com/outerloop-dev/outerloop/functions/coordinator/"
 	workerPackages      = "./" + project.WorkerDir + "/"
 	agentPackage        = "github.com/outerloop-dev/outerloop/functions/workers/agent/lambda"
+	bridgePackage       = "github.com/outerloop-dev/outerloop/functions/workers/bridge/lambda"
 )
 
 // What Lambda takes: how long a function may run, and its name be. A schedule's
@@ -192,8 +194,11 @@ func (p Props) unit(w *loop.Worker, queued bool) (unit, error) {
 	case charter.KindGo:
 	case charter.KindAgent:
 		u.Package = agentPackage
+	case charter.KindHTTP, charter.KindLambda:
+		u.Package = bridgePackage
 	default:
-		return u, fmt.Errorf("%w: worker %s is of kind %s, and only go and agent have a function", ErrProps, c.Worker, c.Kind)
+		return u, fmt.Errorf("%w: worker %s is of kind %s: its program is on one machine, not on Lambda; deploy it as a function of its own and write kind: lambda "+
+			"with lambda: {function: NAME, payload: …}, or behind an address and write kind: http", ErrProps, c.Worker, c.Kind)
 	}
 	if made := p.Project.Registry.Name + "-worker-" + u.Name; len(made) > longestName {
 		return u, fmt.Errorf("%w: worker %s: %q is %d characters, functions' names have at most %d; give it or the project a shorter name", ErrProps, u.Name, made, len(made), longestName)

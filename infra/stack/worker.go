@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -72,6 +73,7 @@ func (d *deployment) tools(u unit) ([]right, map[string]string) {
 			use(c, tool.May)
 		}
 	}
+	rights = append(rights, d.elsewhere(u.Charter, use, env)...)
 	if agent := u.Charter.Agent; agent != nil {
 		env["OUTERLOOP_CONTRACT"] = strconv.Itoa(u.Charter.Contract)
 		rights = append(rights, d.model(agent.Model, use)...)
@@ -88,6 +90,34 @@ func (d *deployment) tools(u unit) ([]right, map[string]string) {
 		rights, env["OUTERLOOP_SECRETS"] = append(rights, d.secrets(slices.Compact(secrets)...)...), d.Secrets
 	}
 	return rights, env
+}
+
+// elsewhere are the rights of a worker whose work is done by an endpoint or by
+// another function.
+func (d *deployment) elsewhere(c *charter.Charter, use func(registry.Connection, []string), env map[string]string) []right {
+	if c.HTTP == nil && c.Lambda == nil {
+		return nil
+	}
+	env["OUTERLOOP_CONTRACT"] = strconv.Itoa(c.Contract)
+	if c.HTTP != nil {
+		if conn, ok := d.Project.Registry.Connection(c.HTTP.Connection); ok {
+			use(conn, nil)
+		}
+		return nil
+	}
+	return []right{{Do: []string{"lambda:InvokeFunction"}, On: []string{functionOf(c.Lambda.Function)}}}
+}
+
+// functionOf is the ARN of a function by its name, with or without a qualifier,
+// its partial ARN (ACCOUNT:function:NAME), or its ARN.
+func functionOf(name string) string {
+	switch {
+	case strings.HasPrefix(name, "arn:"):
+		return name
+	case strings.Contains(name, ":function:"):
+		return fmt.Sprintf("arn:%s:lambda:%s:%s", *awscdk.Aws_PARTITION(), *awscdk.Aws_REGION(), name)
+	}
+	return arn("lambda", "function:"+name)
 }
 
 // The kinds of connections that are a folder of the bucket when deployed.

@@ -264,18 +264,38 @@ type Agent struct {
 	Source    *source.Node
 }
 
+// Payload is what a worker that is no Go code is sent, and answers.
+type Payload string
+
+// The payloads.
+const (
+	// PayloadInput: the step's input as it is; the answer is the output.
+	PayloadInput Payload = "input"
+	// PayloadTask: the whole task, with facts, feedback and files; the answer is
+	// a result, with confidence, evidence and cost, or a failure of a class.
+	PayloadTask Payload = "task"
+)
+
 // Lambda is an existing function used as a worker (R71).
-type Lambda struct{ Function string }
+type Lambda struct {
+	// Function is its name, partial ARN or ARN, with or without a qualifier.
+	Function string
+	Payload  Payload
+}
 
 // HTTP is an HTTPS endpoint used as a worker.
 type HTTP struct {
 	URL string
 	// Connection names the project's connection with its secret and rate.
 	Connection string
+	Payload    Payload
 }
 
 // Command is a local program used as a worker.
-type Command struct{ Run []string }
+type Command struct {
+	Run     []string
+	Payload Payload
+}
 
 // Action finds a declared action.
 func (c *Charter) Action(name string) (Action, bool) {
@@ -285,6 +305,19 @@ func (c *Charter) Action(name string) (Action, bool) {
 		}
 	}
 	return Action{}, false
+}
+
+// Connections are the names of the connections that the worker itself uses: of
+// its tools, and of its endpoint. That of an agent's model is the model's.
+func (c *Charter) Connections() []string {
+	var names []string
+	for _, tool := range c.Tools {
+		names = append(names, tool.Connection)
+	}
+	if h := c.HTTP; h != nil && h.Connection != "" && !slices.Contains(names, h.Connection) {
+		names = append(names, h.Connection)
+	}
+	return names
 }
 
 // Stage is the stage at which the action starts.

@@ -1,6 +1,8 @@
 package charter
 
 import (
+	"net"
+	"net/url"
 	"sync"
 	"time"
 
@@ -169,19 +171,26 @@ func agentForm() *source.Form[Agent] {
 
 func lambdaForm() *source.Form[Lambda] {
 	return source.NewForm("a lambda", "An existing function.",
-		source.Key("function", source.Line(), func(l *Lambda) *string { return &l.Function }).Needed().Says("its name or ARN"))
+		source.Key("function", source.Line(), func(l *Lambda) *string { return &l.Function }).Needed().Says("its name or ARN"),
+		source.Key("payload", payload(), func(l *Lambda) *Payload { return &l.Payload }).Says(payloadSays))
 }
 
 func httpForm() *source.Form[HTTP] {
 	return source.NewForm("an http", "An HTTPS endpoint.",
 		source.Key("url", source.Line(), func(h *HTTP) *string { return &h.URL }).Needed().Says("an https address"),
-		source.Key("connection", source.Name(source.Hyphened), func(h *HTTP) *string { return &h.Connection }).Says("the project's connection with its secret and rate"))
+		source.Key("connection", source.Name(source.Hyphened), func(h *HTTP) *string { return &h.Connection }).Says("the project's connection with its secret and rate"),
+		source.Key("payload", payload(), func(h *HTTP) *Payload { return &h.Payload }).Says(payloadSays))
 }
 
 func commandForm() *source.Form[Command] {
 	return source.NewForm("a command", "A local program.",
-		source.Key("run", source.List(source.Line()), func(c *Command) *[]string { return &c.Run }).Needed().Says("the program and its arguments"))
+		source.Key("run", source.List(source.Line()), func(c *Command) *[]string { return &c.Run }).Needed().Says("the program and its arguments"),
+		source.Key("payload", payload(), func(c *Command) *Payload { return &c.Payload }).Says(payloadSays))
 }
+
+const payloadSays = "input: it gets the input and answers the output (the default); task: the whole task, and a result or a failure"
+
+func payload() source.Codec[Payload] { return source.OneOf(PayloadInput, PayloadTask) }
 
 // finish fills in defaults and checks what keys demand of each other.
 func finish(r *source.Reader, n *source.Node, c *Charter) {
@@ -213,10 +222,24 @@ func finish(r *source.Reader, n *source.Node, c *Charter) {
 	if c.Agent != nil && c.Agent.Model == "" && c.Agent.Source.Get("model") == nil {
 		r.Fault(n.Key("agent"), "E111", "An agent needs `model`: a model of the project file.")
 	}
+	if h := c.HTTP; h != nil && h.URL != "" && !secure(h.URL) {
+		r.Fault(n.Find("http", "url"), "E112", "%q is no https address. Work and its secret go there: write https://…, or http:// for this machine alone (127.0.0.1, localhost).", h.URL)
+	}
 	if d := c.Dispatch; d.Heartbeat >= d.Timeout && d.Timeout > 0 && d.Heartbeat > 0 {
 		r.Fault(n.Find("dispatch", "heartbeat"), "E243", "The heartbeat must be shorter than the timeout of %s.", schedule.FormatDuration(d.Timeout))
 	}
 	finishActions(r, n, c)
+}
+
+// secure tells whether an address is one that work may be sent to: of https, or
+// of this machine.
+func secure(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.User != nil {
+		return false
+	}
+	host := u.Hostname()
+	return u.Scheme == "https" || u.Scheme == "http" && (host == "localhost" || net.ParseIP(host).IsLoopback())
 }
 
 // finishVariant checks and sets apart what a worker of kind go says for models.

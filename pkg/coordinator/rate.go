@@ -28,8 +28,8 @@ type provider struct {
 	own bool
 }
 
-// providers are what the worker calls: the connections of its tools, and its
-// model with the model's connection.
+// providers are what the worker calls: the connections of its tools and its
+// endpoint, and its model with the model's connection.
 func (q *call) providers() []provider {
 	p := q.def.Project
 	if p == nil {
@@ -53,8 +53,8 @@ func (q *call) providers() []provider {
 			}
 		}
 	}
-	for _, tool := range q.worker.Charter.Tools {
-		connection(tool.Connection, false)
+	for _, name := range q.worker.Charter.Connections() {
+		connection(name, false)
 	}
 	return append(out, q.blockTurns()...)
 }

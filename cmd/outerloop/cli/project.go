@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/outerloop-dev/outerloop/pkg/charter"
 	"github.com/outerloop-dev/outerloop/pkg/local"
 	"github.com/outerloop-dev/outerloop/pkg/loop"
 	"github.com/outerloop-dev/outerloop/pkg/problem"
@@ -129,20 +130,35 @@ func (o opened) localLoops() ([]local.Loop, error) {
 }
 
 // localWorkers give every worker of the program the connections that its charter names.
-func (o opened) localWorkers(workers []Worker, stateDir string) []local.Worker {
+func (a *app) localWorkers(o opened, stateDir string) []local.Worker {
+	workers := a.withCrew(o)
 	out := make([]local.Worker, 0, len(workers))
 	for _, code := range workers {
 		w := local.Worker{Code: code, Connections: map[string]worker.Connection{}}
 		if checked := o.Workers[code.Name()]; checked != nil {
-			for _, tool := range checked.Charter.Tools {
-				if c, ok := o.Registry.Connection(tool.Connection); ok {
+			for _, name := range checked.Charter.Connections() {
+				if c, ok := o.Registry.Connection(name); ok {
 					w.Connections[c.Name] = o.connection(c, stateDir)
 				}
 			}
+			a.unlock(checked.Charter.HTTP, o, w.Connections)
 		}
 		out = append(out, w)
 	}
 	return out
+}
+
+// unlock reads the secret of the connection by which an endpoint is reached. One
+// that cannot be read is told when the worker is to work.
+func (a *app) unlock(h *charter.HTTP, o opened, connections map[string]worker.Connection) {
+	if h == nil || a.Secret == nil {
+		return
+	}
+	if c, ok := o.Registry.Connection(h.Connection); ok && c.Secret != "" {
+		conn := connections[c.Name]
+		conn.Settings["secret"], conn.Fault = a.Secret(c.Secret)
+		connections[c.Name] = conn
+	}
 }
 
 // The kinds of connections that are directories of this machine.

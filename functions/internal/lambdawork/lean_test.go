@@ -9,7 +9,8 @@ import (
 // A worker's program links no validator, no YAML and no way to the table (R20).
 func TestLean(t *testing.T) {
 	t.Parallel()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "github.com/outerloop-dev/outerloop/functions/workers/crm-scan/lambda").Output()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps",
+		"github.com/outerloop-dev/outerloop/functions/workers/crm-scan/lambda", "github.com/outerloop-dev/outerloop/functions/workers/bridge/lambda").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,8 +25,8 @@ func write(dir string) error {
 	}
 	for _, path := range found {
 		name := filepath.Base(filepath.Dir(path))
-		if name == "agent" {
-			continue // it serves every charter of its kind, and has a main of its own
+		if name == "agent" || name == "bridge" {
+			continue // they serve every charter of their kinds, and have mains of their own
 		}
 		text, err := mainOf(name, path)
 		if err != nil {
