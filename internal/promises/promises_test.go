@@ -71,6 +71,65 @@ func TestEveryPromiseHasItsTest(t *testing.T) {
 	}
 }
 
+// Every pitfall of the page names tests, all of which exist, and no line of what
+// the page is made from, where that is at hand, is without a row.
+func TestEveryPitfallHasItsTest(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../../docs/pitfalls.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, rows := tests(t, "../.."), map[string]int{}
+	section := ""
+	for _, line := range strings.Split(string(raw), "\n") {
+		if name, ok := strings.CutPrefix(line, "## "); ok {
+			section, _, _ = strings.Cut(name, " ")
+			section = strings.TrimSuffix(section, "s")
+		}
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| pitfall ") {
+			continue
+		}
+		rows[section]++
+		found := named.FindAllStringSubmatch(line, -1)
+		if len(found) == 0 || strings.Count(line, " | ") != 2 {
+			t.Errorf("this row names no test, or has not three columns: %s", line)
+		}
+		for _, m := range found {
+			if !known[m[1]+"."+m[2]] {
+				t.Errorf("there is no test %s in a package %s", m[2], m[1])
+			}
+		}
+	}
+	for section, want := range behaviours(t) {
+		if rows[section] < want {
+			t.Errorf("%d rows of %q, of at least %d pitfalls", rows[section], section, want)
+		}
+	}
+}
+
+// behaviours counts the lines of the list of known pitfalls, by section, where it
+// is at hand.
+func behaviours(t *testing.T) map[string]int {
+	t.Helper()
+	want := map[string]int{"Start": 5, "Action": 3, "Failure": 6}
+	raw, err := os.ReadFile("../../../shared/PITFALLS.md")
+	if err != nil {
+		return want
+	}
+	clear(want)
+	section := ""
+	for _, line := range strings.Split(string(raw), "\n") {
+		if name, ok := strings.CutPrefix(line, "## "); ok {
+			section, _, _ = strings.Cut(name, " ")
+			section = strings.TrimSuffix(section, "s")
+		}
+		if strings.HasPrefix(line, "- ") && (section == "Start" || section == "Action" || section == "Failure") {
+			want[section]++
+		}
+	}
+	return want
+}
+
 // promises are the items of the page's lists.
 func promises(page string) []string {
 	var items []string

@@ -27,7 +27,7 @@ func TestReportsThatCannotBe(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w, _, run := studio(t)
+			w, run := studio(t)
 			for i, fails := range []bool{true, false} {
 				c := byHand(t, w, run, "writer", "talk", string(rune('a'+i)))
 				if out := c.admit(); out.Decision != gate.Go {
@@ -52,7 +52,7 @@ func TestReportsThatCannotBe(t *testing.T) {
 // its step's record stays small.
 func TestManyFaultsAreTold(t *testing.T) {
 	t.Parallel()
-	w, _, run := studio(t)
+	w, run := studio(t)
 	c := byHand(t, w, run, "writer", "talk", "first")
 	c.admit()
 	var b strings.Builder
@@ -82,7 +82,7 @@ func TestWordsBesideTheOutputAreBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w, _, run := studio(t)
+			w, run := studio(t)
 			c := byHand(t, w, run, "writer", "talk", "first")
 			c.admit()
 			r := costing(1000)

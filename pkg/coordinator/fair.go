@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"errors"
+	"hash/fnv"
 	"time"
 
 	"github.com/outerloop-dev/outerloop/pkg/coordinator/record"
@@ -36,4 +37,19 @@ func (q *call) standsInLine(ctx context.Context, r *record.Rate, ask turn, until
 		return err
 	}
 	return nil
+}
+
+// longestSpread bounds how far those are spread who all wait for one moment.
+const longestSpread = 5 * time.Second
+
+// after is a moment or a little later, each attempt another: by up to a tenth of
+// the wait, so that not all that were held back call at once.
+func (t turn) after(at time.Time) time.Time {
+	most := min(at.Sub(t.now)/10, longestSpread).Milliseconds()
+	if most <= 0 {
+		return at
+	}
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(t.attempt)) // a hash takes everything
+	return at.Add(time.Duration(int64(h.Sum32())%most) * time.Millisecond)
 }

@@ -2,7 +2,6 @@ package coordinator_test
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -10,20 +9,14 @@ import (
 )
 
 // memory is a store for tests of one goroutine: fast, exact, and open to the
-// test, which sees every write and may lose its answer.
+// test, which sees every write.
 type memory struct {
 	items map[store.Key]*store.Item
 	blobs map[string][]byte
 	// wrote sees what changed, before and after, in the order of the operations.
 	wrote   func(before, after []*store.Item)
 	counted func(ops []store.Op, before, after []*store.Item)
-	// fault is asked before every write; lost: done, but the answer is lost.
-	fault func() (fail error, lost bool)
-	calls int
-	// meanwhile happens between the reads of an operation and its write.
-	meanwhile func()
-	// strip takes preconditions away, to see that somebody notices.
-	strip func(store.Op) store.Op
+	calls   int
 }
 
 func newMemory() *memory {
@@ -115,22 +108,6 @@ func (m *memory) Write(_ context.Context, id string, ops ...store.Op) error {
 	if err := store.Validate(id, ops); err != nil {
 		return err
 	}
-	if m.meanwhile != nil {
-		m.meanwhile()
-	}
-	ops = slices.Clone(ops)
-	for i := range ops {
-		if m.strip != nil {
-			ops[i] = m.strip(ops[i])
-		}
-	}
-	lost := false
-	if m.fault != nil {
-		var fail error
-		if fail, lost = m.fault(); fail != nil {
-			return fail
-		}
-	}
 	before := make([]*store.Item, len(ops))
 	after := make([]*store.Item, len(ops))
 	first := -1
@@ -160,9 +137,6 @@ func (m *memory) Write(_ context.Context, id string, ops ...store.Op) error {
 	}
 	if m.wrote != nil {
 		m.wrote(before, after)
-	}
-	if lost {
-		return fmt.Errorf("the line broke: %w", store.ErrOutcomeUnknown)
 	}
 	return nil
 }

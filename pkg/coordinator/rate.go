@@ -148,7 +148,7 @@ func (q *call) turn(ctx context.Context, now, limit time.Time, inputBytes int) (
 // gets the whole of it.
 func nextTurn(r *record.Rate, rates []registry.Rate, ask turn) (bool, time.Time) {
 	if ask.now.UnixMilli() < r.FloorMs {
-		return false, time.UnixMilli(r.FloorMs).UTC()
+		return false, ask.after(time.UnixMilli(r.FloorMs).UTC())
 	}
 	if r.Holds(ask.attempt) {
 		return true, time.Time{}

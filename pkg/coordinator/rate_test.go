@@ -119,7 +119,8 @@ func TestRatesAtOnce(t *testing.T) {
 	}
 }
 
-// A provider's Retry-After is the floor for everyone on its key, other runs too.
+// A provider's Retry-After is the floor for everyone on its key, other runs too,
+// who come back spread over a little while.
 func TestRetryAfterHoldsEveryoneBack(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, files(twoDrafts, map[string]string{
@@ -130,11 +131,16 @@ func TestRetryAfterHoldsEveryoneBack(t *testing.T) {
 	c := byHand(t, w, run, "writer", "one", "r1")
 	c.admit()
 	c.settle(gate.SettleRequest{Failure: &gate.Failure{Class: outerloop.ClassRateLimited, Message: "429", RetryAfter: until}})
-	for i, id := range []string{run, other} {
-		out := byHand(t, w, id, "writer", "two", fmt.Sprintf("q%d", i)).admit()
-		if out.Decision != gate.Later || !out.Until.Equal(until) {
-			t.Errorf("run %d: %+v, want later at %s", i, out, until)
+	spread := map[time.Time]bool{}
+	for i := range 20 {
+		out := byHand(t, w, []string{run, other}[i%2], "writer", "two", fmt.Sprintf("q%d", i)).admit()
+		if out.Decision != gate.Later || out.Until.Before(until) || out.Until.Sub(until) > 5*time.Second {
+			t.Errorf("attempt %d: %+v, want later from %s on", i, out, until)
 		}
+		spread[out.Until] = true
+	}
+	if len(spread) < 10 {
+		t.Errorf("20 attempts come back at %d moments", len(spread))
 	}
 	w.now = until
 	if out := byHand(t, w, other, "writer", "two", "q9").admit(); out.Decision != gate.Go {

@@ -14,7 +14,7 @@ import (
 
 // studio is a world whose writer is an agent with an agent as tool, the poet,
 // which has the sender as a tool. Its money is watched at every write.
-func studio(t *testing.T) (*world, *guard, string) {
+func studio(t *testing.T) (*world, string) {
 	t.Helper()
 	poet := strings.NewReplacer("worker: writer", "worker: poet", "max_calls: 1", "calls: [sender], max_calls: 1", "max_tokens: 10000", "max_tokens: 1000")
 	w := newWorld(t, files(loopHead+`
@@ -32,13 +32,8 @@ output: {text: "${talk.text}"}
 		"outerloop.yaml": projectFile + models,
 	}))
 	usual(w)
-	g := watchOver(w.store.(*memory), 1_000_000)
-	t.Cleanup(func() {
-		if len(g.broken) > 0 {
-			t.Error(g.broken)
-		}
-	})
-	return w, g, start(t, w, `{"key":"a"}`)
+	conserves(t, w.store.(*memory), 1_000_000)
+	return w, start(t, w, `{"key":"a"}`)
 }
 
 // money is what the run has left and spent, and what is reserved in how many numbers.
@@ -67,7 +62,7 @@ func costing(micros int64) *gate.Result {
 // reserved with its own; what it did not cost goes back to the run (R49, R8).
 func TestToolCallSpendsItsCallersMoney(t *testing.T) {
 	t.Parallel()
-	w, _, run := studio(t)
+	w, run := studio(t)
 	caller := byHand(t, w, run, "writer", "talk", "first")
 	own := caller.admit().Task.Budget
 	left, _, reserved, _ := w.money(run)
@@ -93,7 +88,7 @@ func TestToolCallSpendsItsCallersMoney(t *testing.T) {
 // much the run has left; the caller hears why.
 func TestToolCallOverItsCallersShare(t *testing.T) {
 	t.Parallel()
-	w, _, run := studio(t)
+	w, run := studio(t)
 	caller := byHand(t, w, run, "writer", "talk", "first")
 	caller.admit()
 	left, _, reserved, _ := w.money(run)
@@ -140,7 +135,7 @@ func TestToolMoneyOfADeadCaller(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w, _, run := studio(t)
+			w, run := studio(t)
 			caller := byHand(t, w, run, "writer", "talk", "first")
 			caller.admit()
 			_, _, whole, _ := w.money(run)
@@ -165,7 +160,7 @@ func TestToolMoneyOfADeadCaller(t *testing.T) {
 // takes nobody's money.
 func TestToolCallWithoutItsCaller(t *testing.T) {
 	t.Parallel()
-	w, _, run := studio(t)
+	w, run := studio(t)
 	caller := byHand(t, w, run, "writer", "talk", "first")
 	caller.admit()
 	tool := caller.tool("poet", "tool", caller.ask("poet", `{"text":"x"}`))
@@ -182,7 +177,7 @@ func TestToolCallWithoutItsCaller(t *testing.T) {
 // person holds up all of them, and is done once after the decision.
 func TestToolOfATool(t *testing.T) {
 	t.Parallel()
-	w, _, run := studio(t)
+	w, run := studio(t)
 	ask := `{"text":"x","n":9}`
 	open := func(n string) (caller, tool *gateCall) {
 		caller = byHand(t, w, run, "writer", "talk", n)

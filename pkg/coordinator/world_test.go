@@ -47,9 +47,7 @@ type world struct {
 	work  map[string]worker
 	outer provider
 	// alive are the invocations that were begun.
-	alive []*invocation
-	// strip is handed to the stores of worlds made from this one.
-	strip  func(store.Op) store.Op
+	alive  []*invocation
 	alerts []coordinator.Alert
 	// handOver takes deliveries outside of machines; nil: there is no such way.
 	handOver func(worker string, d gate.Delivery)
