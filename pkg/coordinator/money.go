@@ -94,7 +94,8 @@ func (q *call) waitsForMoney(now time.Time, inputBytes int) *admission {
 }
 
 // freed is what an attempt's end takes from the run's numbers: their sum and
-// names, and the conditions that no tool call changes them in the meantime.
+// names, and the conditions that they still stand: a tool call changes its
+// caller's, and whoever ends a caller takes its tool calls' as well.
 type freed struct {
 	amount int64
 	names  []string
@@ -108,11 +109,7 @@ func (d *delivered) freed(reservation string) freed {
 	for _, name := range slices.Sorted(maps.Keys(held)) {
 		out.amount += held[name]
 		out.names = append(out.names, name)
-	}
-	if len(out.names) > 1 || len(out.names) == 1 && out.names[0] != reservation {
-		for _, name := range out.names {
-			out.where = append(out.where, store.Equal(name, held[name]))
-		}
+		out.where = append(out.where, store.Equal(name, held[name]))
 	}
 	return out
 }
