@@ -14,6 +14,8 @@ import (
 	"github.com/outerloop-dev/outerloop/pkg/agent/catalog"
 )
 
+const bedrockLinked = true
+
 // bedrock asks Amazon Bedrock, with the environment's credentials and region.
 // It is in programs that are built with the tag bedrock.
 var bedrock catalog.Opener = func(s catalog.Source) (llm.Model, error) {

@@ -67,14 +67,11 @@ func sameJSON(a, b json.RawMessage) bool {
 }
 
 func models(root string) catalog.With {
-	openers := map[string]catalog.Opener{
+	return catalog.With{Secret: secret, Openers: map[string]catalog.Opener{
 		"openai":   catalog.OpenAI,
+		"bedrock":  bedrock,
 		"scripted": func(s catalog.Source) (llm.Model, error) { return recorded(root, s) },
-	}
-	if bedrock != nil {
-		openers["bedrock"] = bedrock
-	}
-	return catalog.With{Openers: openers, Secret: secret}
+	}}
 }
 
 // secret reads a secret from the environment: pay-key is OUTERLOOP_SECRET_PAY_KEY,

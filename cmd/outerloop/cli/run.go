@@ -105,7 +105,10 @@ func (a *app) startable(p opened, name string, flags runFlags) error {
 	if _, err := p.localLoop(name); err != nil {
 		return err
 	}
-	return p.current(name)
+	if err := p.current(name); err != nil {
+		return err
+	}
+	return a.able(p, name)
 }
 
 // prepare reads and checks everything that can be wrong before a run exists.

@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/outerloop-dev/outerloop/pkg/loop"
+)
+
+// able refuses to start a loop of which this program cannot run a worker: its
+// run would wait for it until the deadline.
+func (a *app) able(o opened, name string) error {
+	def, err := o.loop(name)
+	if err != nil {
+		return err
+	}
+	made := map[string]bool{}
+	for _, code := range a.Workers {
+		made[code.Name()] = true
+	}
+	faults := map[string]string{}
+	if a.Crew != nil {
+		crew, err := a.Crew(o.Project, o.root)
+		for _, code := range crew {
+			made[code.Name()] = true
+		}
+		faults = crewFaults(err)
+	}
+	for _, worker := range slices.Sorted(maps.Keys(workersOf(def, map[string]bool{}))) {
+		if fault := faults[worker]; fault != "" {
+			return usage(fmt.Sprintf("%s needs the worker %s, which cannot be made here: %s", name, worker, plain(fault)), "nothing was started")
+		}
+		if !made[worker] {
+			return usage(fmt.Sprintf("%s needs the worker %s, and this program has no code for it: nothing was started", name, worker),
+				"give it to cli.Config.Workers, or let its charter be of kind agent")
+		}
+	}
+	return nil
+}
+
+// crewFaults are the reasons why workers could not be made, by worker.
+func crewFaults(err error) map[string]string {
+	out := map[string]string{}
+	if err == nil {
+		return out
+	}
+	for _, line := range strings.Split(err.Error(), "\n") {
+		if rest, found := strings.CutPrefix(line, "making worker "); found {
+			worker, why, _ := strings.Cut(rest, ": ")
+			out[worker] = why
+		}
+	}
+	return out
+}
+
+// workersOf are the workers of a loop and of its sub-loops, tools and backups
+// among them.
+func workersOf(def *loop.Definition, out map[string]bool) map[string]bool {
+	for name := range def.Workers {
+		out[name] = true
+	}
+	for _, n := range def.Nodes {
+		if n.Sub != nil {
+			workersOf(n.Sub, out)
+		}
+	}
+	return out
+}
