@@ -209,6 +209,16 @@ func TestTheSameIsSeenFromAfar(t *testing.T) {
 	b.at("aws", "show", "--history").has(t, "Step Functions", "-g1")
 }
 
+// R25: what is sensitive is shown on this machine only; a deployment is not even asked.
+func TestRevealIsOfThisMachine(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for _, command := range []string{"show", "approvals", "exceptions"} {
+		refused := b.want(cli.ExitUsage, command, "--reveal", "--target", "aws")
+		refused.has(t, "--reveal shows what a state file of this machine holds", "without --reveal everything else is shown")
+	}
+}
+
 // moment is a time as it is printed, and how long something took.
 var moment = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?|(\d+ (ms|s|min|h) ?)+|\d+\.\d s`)
 

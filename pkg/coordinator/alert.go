@@ -56,6 +56,9 @@ type Alert struct {
 	// opened again; zero: it comes once.
 	Since time.Time
 	Text  string
+
+	// at is where in the run it happened, for what is hidden in the text.
+	at spot
 }
 
 // Notify hands an alert to the channels. It is called after the write that
@@ -69,9 +72,6 @@ const toldKept = 4096
 // once leaves out what this process has told before, so that the watch may tell
 // again what may have been lost with another.
 func once(notify Notify) Notify {
-	if notify == nil {
-		return func(context.Context, Alert) {}
-	}
 	told := &notices{}
 	return func(ctx context.Context, a Alert) {
 		if told.first(strings.Join([]string{a.To, a.Kind, a.ID, a.Since.String()}, "\x00")) {

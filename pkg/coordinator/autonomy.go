@@ -89,7 +89,7 @@ func (q *call) breached(ctx context.Context, why string) {
 			continue
 		}
 		q.c.cfg.Notify(ctx, Alert{
-			To: q.worker.Charter.Owner, Kind: KindAutonomy, Loop: q.run.Loop, Run: q.run.ID, Step: q.Step,
+			To: q.worker.Charter.Owner, Kind: KindAutonomy, Loop: q.run.Loop, Run: q.run.ID, Step: q.Step, at: spot{q.Step, q.Item},
 			ID:   record.ShortID("autonomy", q.worker.Charter.Worker, action.Declared.Name, q.c.now().String()),
 			Text: fmt.Sprintf("%s of %s is in stage %s now, after a breach: %s", action.Declared.Name, q.worker.Charter.Worker, to, why),
 		})

@@ -55,7 +55,7 @@ func (q *call) worked(ctx context.Context, step *record.Step, failure *gate.Fail
 	case failure == nil:
 		q.changeBreaker(ctx, func(b *record.Breaker) (bool, bool) { return b.Succeeded(), false })
 	case slices.Contains(brokenClasses, failure.Class):
-		q.failedAttempt(ctx, q.attempt, string(failure.Class)+": "+failure.Message)
+		q.failedAttempt(ctx, q.attempt, string(failure.Class)+": "+q.veiledText(ctx, failure.Message))
 	case step.Doubted: // it answered, if not as hoped
 		q.changeBreaker(ctx, func(b *record.Breaker) (bool, bool) { return b.Succeeded(), false })
 	}
@@ -96,7 +96,7 @@ func (q *call) changeBreaker(ctx context.Context, change func(*record.Breaker) (
 		return
 	}
 	q.c.cfg.Notify(ctx, Alert{
-		To: q.worker.Charter.Owner, Kind: KindBreaker, ID: record.ShortID("breaker", name, opened.Opened.String()), Run: q.run.ID, Step: q.Step,
+		To: q.worker.Charter.Owner, Kind: KindBreaker, ID: record.ShortID("breaker", name, opened.Opened.String()), Run: q.run.ID, Step: q.Step, at: spot{q.Step, q.Item},
 		Text: fmt.Sprintf("the breaker of %s has opened after %d failures in a row, the last: %s", name, opened.Fails, opened.Cause),
 	})
 }

@@ -163,7 +163,6 @@ func New(cfg Config) (*Coordinator, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg.Notify = once(cfg.Notify)
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -182,5 +181,10 @@ func New(cfg Config) (*Coordinator, error) {
 	if cfg.Attempts == 0 {
 		cfg.Attempts = defaultAttempts
 	}
-	return &Coordinator{cfg: cfg}, nil
+	c := &Coordinator{cfg: cfg}
+	if cfg.Notify == nil {
+		cfg.Notify = func(context.Context, Alert) {}
+	}
+	c.cfg.Notify = once(c.veiled(cfg.Notify))
+	return c, nil
 }

@@ -145,7 +145,7 @@ func (c *Coordinator) alert(ctx context.Context, exc *record.Exception, def *loo
 	if to == def.Loop.Owner { // else the failure names whom to ask
 		to = told(def)
 	}
-	c.cfg.Notify(ctx, Alert{To: to, Kind: KindException, ID: exc.ID, Loop: exc.Loop, Run: exc.Run, Step: exc.Step, Since: exc.Since, Text: text})
+	c.cfg.Notify(ctx, Alert{To: to, Kind: KindException, ID: exc.ID, Loop: exc.Loop, Run: exc.Run, Step: exc.Step, Since: exc.Since, Text: text, at: spot{exc.Path, exc.Item}})
 }
 
 // classDuplicate marks an exception that shows two outcomes of one action.

@@ -40,6 +40,11 @@ func (c *Coordinator) runView(ctx context.Context, r *record.Run) (RunView, erro
 	if r.Cancelling && !r.Status.Closed() {
 		out.Reason = "cancelling: " + r.Reason
 	}
+	v, err := c.veilOfReason(ctx, r)
+	if err != nil {
+		return RunView{}, err
+	}
+	out.Reason = v.hide(out.Reason)
 	if !r.Output.IsZero() {
 		raw, _, err := c.shown(ctx, r.ID, r.Output)
 		if err != nil {
@@ -137,7 +142,15 @@ func (c *Coordinator) Show(ctx context.Context, id string) (ShowView, error) {
 		return ShowView{}, err
 	}
 	out := ShowView{Steps: []StepView{}}
-	out.RunView, err = c.observe(ctx, r, func(s *record.Step) { out.Steps = append(out.Steps, c.stepView(s, r)) })
+	v, err := c.veilRun(ctx, r)
+	if err != nil {
+		return ShowView{}, err
+	}
+	out.RunView, err = c.observe(ctx, r, func(s *record.Step) {
+		view := c.stepView(s, r)
+		view.Reason, view.Unresolved = v.hide(view.Reason), v.hideAll(view.Unresolved)
+		out.Steps = append(out.Steps, view)
+	})
 	out.Models = c.models(ctx, r.Definition, out.Steps)
 	return out, err
 }

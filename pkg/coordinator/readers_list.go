@@ -119,13 +119,17 @@ func (c *Coordinator) approvalView(ctx context.Context, ap *record.Approval) (Ap
 	if err != nil {
 		return ApprovalView{}, err
 	}
+	v, err := c.veilAt(ctx, ap.Run, spot{ap.Path, itemOf(ap.Address)})
+	if err != nil {
+		return ApprovalView{}, err
+	}
 	reasons := slices.Clone(ap.Reasons)
 	for i := range reasons {
-		reasons[i] = hide.Replace(reasons[i])
+		reasons[i] = v.hide(hide.Replace(reasons[i]))
 	}
 	return ApprovalView{
-		ID: ap.ID, Run: ap.Run, Step: ap.Step, Ask: hide.Replace(ap.Ask), Reasons: reasons, Since: ap.Since.UTC(), ExpiresAt: ap.Expires.UTC(),
-		Approvers: ap.Approvers, Content: content, Decision: ap.Decision, By: ap.By, Reason: ap.Reason, At: momentOf(ap.At),
+		ID: ap.ID, Run: ap.Run, Step: ap.Step, Ask: v.hide(hide.Replace(ap.Ask)), Reasons: reasons, Since: ap.Since.UTC(), ExpiresAt: ap.Expires.UTC(),
+		Approvers: ap.Approvers, Content: content, Decision: ap.Decision, By: ap.By, Reason: v.hide(ap.Reason), At: momentOf(ap.At),
 	}, nil
 }
 
@@ -190,10 +194,14 @@ func (c *Coordinator) exceptionView(ctx context.Context, e *record.Exception) (E
 	if err != nil {
 		return ExceptionView{}, err
 	}
+	v, err := c.veilAt(ctx, e.Run, spot{e.Path, e.Item})
+	if err != nil {
+		return ExceptionView{}, err
+	}
 	return ExceptionView{
-		ID: e.ID, Run: e.Run, Loop: e.Loop, Step: e.Step, Cause: e.Cause, Class: e.Class, Detail: e.Detail, Tried: e.Tried,
-		State: e.State, Needed: e.Needed, Ways: e.Ways, Owner: e.Owner, Since: e.Since.UTC(), Status: status,
-		Resolution: e.Resolution, By: e.By, Reason: e.Reason, At: momentOf(e.At), Entry: e.Entry,
+		ID: e.ID, Run: e.Run, Loop: e.Loop, Step: e.Step, Cause: v.hide(e.Cause), Class: e.Class, Detail: v.hide(e.Detail),
+		Tried: e.Tried, State: e.State, Needed: v.hide(e.Needed), Ways: e.Ways, Owner: e.Owner, Since: e.Since.UTC(), Status: status,
+		Resolution: e.Resolution, By: e.By, Reason: v.hide(e.Reason), At: momentOf(e.At), Entry: e.Entry,
 		Queue: e.Queue, Body: body,
 	}, nil
 }

@@ -3,6 +3,7 @@ package coordinator
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -55,10 +56,12 @@ func (c *Coordinator) Log(ctx context.Context, id string) ([]LogView, error) {
 	slices.SortStableFunc(out, func(a, b LogView) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(places.of(a), places.of(b)))
 	})
+	v, veilErr := c.veilRun(ctx, r)
 	for i := range out {
 		out[i].ID = fmt.Sprintf("%s/%d", id, i+1)
+		out[i].Rule, out[i].Decisions = v.hide(out[i].Rule), v.hideAll(out[i].Decisions)
 	}
-	return out, err
+	return out, errors.Join(err, veilErr)
 }
 
 // decisions are a step's entries, with those of its worker where it settled.
@@ -115,6 +118,11 @@ func (c *Coordinator) ActionsPage(ctx context.Context, want ActionsQuery) (Page[
 		}
 		view := actionView(a)
 		view.Result, _, err = c.hidden(ctx, a.Run, a.Result)
+		if err == nil && view.Reason != "" {
+			var v *veil
+			v, err = c.veilAt(ctx, a.Run, spot{a.Step, itemOf(a.Address)})
+			view.Reason = v.hide(view.Reason)
+		}
 		page.Items = append(page.Items, view)
 		return true, err
 	})

@@ -49,7 +49,7 @@ func (c *Coordinator) nudge(ctx context.Context, ap *record.Approval, tick *Tick
 	}
 	for _, to := range ap.Approvers {
 		c.cfg.Notify(ctx, Alert{
-			To: to, Kind: kind, ID: record.ShortID(kind, ap.ID, to, store.TimeKey(at)), Run: ap.Run, Step: ap.Step,
+			To: to, Kind: kind, ID: record.ShortID(kind, ap.ID, to, store.TimeKey(at)), Run: ap.Run, Step: ap.Step, at: spot{ap.Path, itemOf(ap.Address)},
 			Text: fmt.Sprintf("%s (asked %s, until %s)", hide.Replace(ap.Ask), ap.Since.Format(time.RFC3339), ap.Expires.Format(time.RFC3339)),
 		})
 	}

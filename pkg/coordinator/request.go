@@ -40,7 +40,7 @@ func (c *Coordinator) tellRequest(ctx context.Context, key store.Key) error {
 	}
 	for _, to := range ap.Approvers {
 		c.cfg.Notify(ctx, Alert{
-			To: to, Kind: KindRequest, ID: ap.ID, Run: ap.Run, Step: ap.Step,
+			To: to, Kind: KindRequest, ID: ap.ID, Run: ap.Run, Step: ap.Step, at: spot{ap.Path, itemOf(ap.Address)},
 			Text: fmt.Sprintf("%s (until %s)", hide.Replace(ap.Ask), ap.Expires.Format(time.RFC3339)),
 		})
 	}

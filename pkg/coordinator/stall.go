@@ -251,7 +251,7 @@ func (s *stall) tell(ctx context.Context) {
 	a := Alert{To: told(s.def), Kind: KindStalled, Loop: s.run.Loop, Run: s.run.ID}
 	switch {
 	case s.step != nil:
-		a.Step, a.Since = s.step.Name, s.since
+		a.Step, a.Since, a.at = s.step.Name, s.since, spot{s.step.Path, s.step.Item}
 		a.Text = fmt.Sprintf("%s has not changed since %s, for longer than %s: no attempt is alive and nothing is declared that it waits for; is its worker %s running?",
 			s.step.Name, s.since.Format(time.RFC3339), s.limit, s.step.Worker)
 		if s.more > 1 {

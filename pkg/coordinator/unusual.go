@@ -125,7 +125,7 @@ func (q *call) tellRetries(ctx context.Context, step *record.Step, verdict gate.
 	c := q.c
 	c.cfg.Notify(ctx, Alert{
 		To: told(q.def), Kind: KindRetries, ID: record.ShortID("retries", q.run.ID, string(q.at), fmt.Sprint(q.run.Gen, step.Visit, step.Backup)),
-		Loop: q.run.Loop, Run: q.run.ID, Step: step.Name,
+		Loop: q.run.Loop, Run: q.run.ID, Step: step.Name, at: spot{q.Step, q.Item},
 		Text: fmt.Sprintf("%s has not succeeded in %s and is tried again; the last: %s", step.Name, triedText(step), cut(step.Cause, logText)),
 	})
 }

@@ -77,8 +77,29 @@ func (r *Reader) Fact(ctx context.Context, name string) (Fact, error) {
 
 // History reads the history of each execution of a run, in the order of its
 // generations; children of Maps follow their parent by the child's number. What
-// was pruned is left out. Error: durable.ErrAbsent when nothing is there.
+// was pruned is left out, and what the project marks sensitive is hidden
+// (coordinator.Reveal). Error: durable.ErrAbsent when nothing is there.
 func (r *Reader) History(ctx context.Context, run string) ([]ExecutionHistory, error) {
+	all, err := r.histories(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	hide, err := r.coord.Hiding(ctx, run)
+	if err != nil {
+		return nil, fmt.Errorf("hiding what is sensitive in the history: %w", err)
+	}
+	raw, err := json.Marshal(all)
+	if err != nil {
+		return nil, err
+	}
+	if hidden := hide(string(raw)); hidden != string(raw) {
+		all = nil
+		err = json.Unmarshal([]byte(hidden), &all)
+	}
+	return all, err
+}
+
+func (r *Reader) histories(ctx context.Context, run string) ([]ExecutionHistory, error) {
 	var all []ExecutionHistory
 	for gen := 1; ; gen++ {
 		name := fmt.Sprintf("%s-g%d", run, gen)

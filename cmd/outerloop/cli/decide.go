@@ -22,7 +22,11 @@ marks sensitive are hidden without --reveal.`,
 		Example: "  outerloop approvals\n  outerloop approvals -o json | jq -r '.[].id'",
 		Args:    atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			list, err := listOf(revealing(cmd.Context(), reveal), a, first(args), func(ctx context.Context, r reader, run string) ([]coordinator.ApprovalView, error) {
+			ctx, err := a.revealing(cmd.Context(), reveal)
+			if err != nil {
+				return err
+			}
+			list, err := listOf(ctx, a, first(args), func(ctx context.Context, r reader, run string) ([]coordinator.ApprovalView, error) {
 				return r.Approvals(ctx, coordinator.ApprovalsQuery{Run: run})
 			})
 			if err != nil {
@@ -43,15 +47,21 @@ marks sensitive are hidden without --reveal.`,
 }
 
 func (a *app) exceptionsCommand() *cobra.Command {
-	return &cobra.Command{
+	var reveal bool
+	cmd := &cobra.Command{
 		Use:   "exceptions [RUN]",
 		Short: "List what went wrong and needs a person's decision",
 		Long: `Lists open exceptions: which step failed and why, what was tried, how things stand,
-which decision is needed and in which ways it can be resolved.`,
+which decision is needed and in which ways it can be resolved. Of a message that nobody
+could read, its body. What the project marks sensitive is hidden without --reveal.`,
 		Example: "  outerloop exceptions\n  outerloop exceptions -o json",
 		Args:    atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			list, err := listOf(cmd.Context(), a, first(args), func(ctx context.Context, r reader, run string) ([]coordinator.ExceptionView, error) {
+			ctx, err := a.revealing(cmd.Context(), reveal)
+			if err != nil {
+				return err
+			}
+			list, err := listOf(ctx, a, first(args), func(ctx context.Context, r reader, run string) ([]coordinator.ExceptionView, error) {
 				return r.Exceptions(ctx, coordinator.ExceptionsQuery{Run: run})
 			})
 			if err != nil {
@@ -67,6 +77,8 @@ which decision is needed and in which ways it can be resolved.`,
 			return nil
 		},
 	}
+	revealFlag(cmd, &reveal)
+	return cmd
 }
 
 // person is who acts and why: the flags of every command that decides.

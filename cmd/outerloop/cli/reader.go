@@ -61,12 +61,17 @@ func revealFlag(cmd *cobra.Command, reveal *bool) {
 	cmd.Flags().BoolVar(reveal, "reveal", false, "also what the project marks sensitive, from a state file of this machine")
 }
 
-// revealing lets readers show sensitive fields.
-func revealing(ctx context.Context, reveal bool) context.Context {
-	if reveal {
-		return coordinator.Reveal(ctx)
+// revealing lets readers show sensitive fields. A deployment hands them out to
+// nobody who asks from outside.
+func (a *app) revealing(ctx context.Context, reveal bool) (context.Context, error) {
+	switch {
+	case !reveal:
+		return ctx, nil
+	case a.far():
+		return ctx, usage("--reveal shows what a state file of this machine holds; a deployment's console answers nobody with sensitive fields",
+			"without --reveal everything else is shown; who may read the table or the bucket reads them there")
 	}
-	return ctx
+	return coordinator.Reveal(ctx), nil
 }
 
 // fact reads a fact; its value is nil where it was never written.

@@ -51,10 +51,14 @@ names no item's key. Fields that the project marks sensitive are hidden without 
   outerloop show -o json | jq '.counts'`,
 		Args: atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("step") {
-				return a.showStep(revealing(cmd.Context(), reveal), first(args), step)
+			ctx, err := a.revealing(cmd.Context(), reveal)
+			if err != nil {
+				return err
 			}
-			doc, err := a.readShow(revealing(cmd.Context(), reveal), first(args), history)
+			if cmd.Flags().Changed("step") {
+				return a.showStep(ctx, first(args), step)
+			}
+			doc, err := a.readShow(ctx, first(args), history)
 			if err != nil {
 				return err
 			}
