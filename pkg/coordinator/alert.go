@@ -37,6 +37,8 @@ const (
 	KindConflict = "conflict"
 	// KindTwice: one run did the same action with the same payload under two keys (R58).
 	KindTwice = "twice"
+	// KindRepeated: one run paid a worker for the same input again and again (R58).
+	KindRepeated = "repeated"
 	// KindMissed: a schedule's fire has not come (R58).
 	KindMissed = "missed"
 )

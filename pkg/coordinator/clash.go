@@ -3,6 +3,8 @@ package coordinator
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/outerloop-dev/outerloop"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator/record"
@@ -45,11 +47,16 @@ func buildsOn(n, other *loop.Node) bool {
 }
 
 // doneTwice finds actions of a run that were done with the same payload under
-// two keys (R58).
-type doneTwice map[string][]string
+// two keys, and a worker that was paid for the same input again and again (R58).
+type doneTwice struct {
+	actions, paid map[string][]string
+}
 
-func (d doneTwice) look(s *record.Step) {
-	if s.Entry == "" || s.Outcome != outerloop.OutcomeCompleted {
+// paidOften is how many steps may pay for the same work before it is told.
+const paidOften = 3
+
+func (d *doneTwice) look(s *record.Step) {
+	if s.Entry == "" && s.Cost == 0 || s.Outcome != outerloop.OutcomeCompleted {
 		return
 	}
 	input := ""
@@ -61,19 +68,23 @@ func (d doneTwice) look(s *record.Step) {
 	if input == "" {
 		return
 	}
-	key := s.Worker + "\x00" + input
-	for _, entry := range d[key] {
-		if entry == s.Entry {
-			return
-		}
+	if d.actions == nil {
+		d.actions, d.paid = map[string][]string{}, map[string][]string{}
 	}
-	d[key] = append(d[key], s.Entry)
+	key := s.Worker + "\x00" + input
+	switch {
+	case s.Entry == "":
+		d.paid[key] = append(d.paid[key], s.Name)
+	case !slices.Contains(d.actions[key], s.Entry):
+		d.actions[key] = append(d.actions[key], s.Entry)
+	}
 }
 
 // tell tells of them, once for each run.
-func (d doneTwice) tell(ctx context.Context, c *Coordinator, run *record.Run) {
+func (d *doneTwice) tell(ctx context.Context, c *Coordinator, run *record.Run) {
+	d.tellPaid(ctx, c, run)
 	first, pairs := "", 0
-	for _, entries := range d {
+	for _, entries := range d.actions {
 		if len(entries) < 2 {
 			continue
 		}
@@ -90,4 +101,26 @@ func (d doneTwice) tell(ctx context.Context, c *Coordinator, run *record.Run) {
 		text += fmt.Sprintf(" (and %d other pairs)", pairs-1)
 	}
 	c.tellOf(ctx, run, Alert{Kind: KindTwice, ID: run.ID, Text: text})
+}
+
+func (d *doneTwice) tellPaid(ctx context.Context, c *Coordinator, run *record.Run) {
+	first, others := "", 0
+	for key, steps := range d.paid {
+		if len(steps) < paidOften {
+			continue
+		}
+		worker, _, _ := strings.Cut(key, "\x00")
+		text := fmt.Sprintf("%s was paid %d times for the same input, by %s", worker, len(steps), strings.Join(steps[:paidOften], ", "))
+		if others++; first == "" || text < first {
+			first = text
+		}
+	}
+	if others == 0 {
+		return
+	}
+	text := first + ": could one step do it for all?"
+	if others > 1 {
+		text += fmt.Sprintf(" (and %d other inputs)", others-1)
+	}
+	c.tellOf(ctx, run, Alert{Kind: KindRepeated, ID: run.ID, Text: text})
 }

@@ -2,12 +2,14 @@ package coordinator_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/outerloop-dev/outerloop"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator"
+	"github.com/outerloop-dev/outerloop/pkg/gate"
 )
 
 // R58: two steps that give one fact different values in one run are told once;
@@ -56,6 +58,36 @@ steps:
 			w.run(time.Hour, 500)
 			want(t, w, run, outerloop.StatusCompleted)
 			if n := w.told(coordinator.KindTwice); n != tc.told || tc.told == 1 && !strings.Contains(w.alerts[0].Text, "a/1:send and a/2:send") {
+				t.Errorf("told %+v", w.alerts)
+			}
+		})
+	}
+}
+
+// R58: work that a run paid for three times with the same input is told when it
+// ends; twice, other inputs, and what costs nothing are none of it.
+func TestRepeatedWorkIsTold(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		texts string
+		cost  int64
+		told  int
+	}{
+		"three times": {"aaa", 10_000, 1}, "twice": {"aab", 10_000, 0}, "others": {"abc", 10_000, 0}, "for nothing": {"aaa", 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text := loopHead + "\nsteps:\n"
+			for i, letter := range tc.texts {
+				text += fmt.Sprintf("  s%d: {worker: writer, input: {text: %c}}\n", i, letter)
+			}
+			w := newWorld(t, files(text, nil))
+			usual(w)
+			w.work["writer"] = worker{do: w.work["writer"].do, result: func(_ gate.Task, r *gate.Result) { r.Cost = tc.cost }}
+			run := start(t, w, `{"key":"a"}`)
+			w.run(time.Hour, 500)
+			want(t, w, run, outerloop.StatusCompleted)
+			if n := w.told(coordinator.KindRepeated); n != tc.told || tc.told == 1 && !strings.Contains(w.alerts[0].Text, "writer was paid 3 times for the same input, by s0, s1, s2") {
 				t.Errorf("told %+v", w.alerts)
 			}
 		})

@@ -199,13 +199,13 @@ func TestClocksThatDiffer(t *testing.T) {
 		if owns != (ahead > 0) {
 			t.Fatalf("%s ahead, the second owns it: %v", ahead, owns)
 		}
-		owner, other := first, second
+		owner := first
 		if owns {
-			owner, other = second, first
-			if out := other.begin(`{"text":"a"}`); out.Claim == gate.ClaimGo {
+			owner = second
+			if out := first.begin(`{"text":"a"}`); out.Claim == gate.ClaimGo {
 				t.Errorf("%s ahead: a superseded owner may act", ahead)
 			}
-			if out := other.settle(gate.SettleRequest{Result: sent}); out.Answered {
+			if out := first.settle(gate.SettleRequest{Result: sent}); out.Answered {
 				t.Errorf("%s ahead: a superseded owner settles: %+v", ahead, out)
 			}
 		}

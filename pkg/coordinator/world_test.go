@@ -437,22 +437,3 @@ func (w *world) provider() *provider {
 	}
 	return &w.outer
 }
-
-// die is the end of the engine's process, workers included, and a new one that
-// takes over: it knows that nothing of the old one can act any more.
-func (w *world) die() {
-	for _, inv := range w.alive {
-		if inv.dead {
-			continue
-		}
-		inv.dead = true
-		if err := w.coord.Abandon(w.ctx, inv.delivery); err != nil {
-			w.log("  abandon: %v", err)
-			continue
-		}
-		m := inv.m
-		w.later(time.Second, "delivered again after the take-over: "+inv.delivery.Step, func() { w.deliver(m) })
-	}
-	w.alive = nil
-	w.boot()
-}
