@@ -74,7 +74,7 @@ func (a *app) addCommands(root *cobra.Command) {
 			root.AddCommand(cmd)
 		}
 	}
-	add(groupDeclare, a.validateCommand(), a.compileCommand(), a.schemaCommand(), a.explainCommand(), a.scheduleCommand(), a.aslCommand())
+	add(groupDeclare, a.initCommand(), a.validateCommand(), a.compileCommand(), a.schemaCommand(), a.explainCommand(), a.scheduleCommand(), a.aslCommand())
 	add(groupDeclare, a.analysisCommands()...)
 	add(groupRun, a.runCommand(), a.devCommand(), a.emitCommand(), a.webhookCommand(), a.pauseCommand(), a.resumeCommand(), a.cancelCommand(), a.redriveCommand(), a.rollbackCommand())
 	add(groupPeople, a.approvalsCommand(), a.approveCommand(), a.rejectCommand(), a.exceptionsCommand(), a.resolveCommand(),
