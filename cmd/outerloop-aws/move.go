@@ -89,7 +89,7 @@ func exportTo(ctx context.Context, d deployment, args []string, out io.Writer) e
 		err = file.Sync()
 	}
 	if err := errors.Join(err, file.Close()); err != nil {
-		return errors.Join(err, os.Remove(part))
+		return errors.Join(err, os.Remove(part), sealedStill(ctx, src))
 	}
 	if err := os.Rename(part, args[0]); err != nil {
 		return err
@@ -99,6 +99,15 @@ func exportTo(ctx context.Context, d deployment, args []string, out io.Writer) e
 		fmt.Fprintf(out, "executing %d: exporting again in a minute under another name may know what became of them\n", counts.Executing)
 	}
 	return nil
+}
+
+// sealedStill says of an export that failed that the deployment is closed already.
+func sealedStill(ctx context.Context, src transfer.Source) error {
+	seal, err := transfer.Sealed(context.WithoutCancel(ctx), src.Store)
+	if err != nil || seal == nil {
+		return nil //nolint:nilerr // the first error says why
+	}
+	return errors.New("nothing moves in the deployment until the same command has written the file, or: outerloop-aws take-back")
 }
 
 func importFrom(ctx context.Context, d deployment, args []string, out io.Writer) (err error) {

@@ -4,8 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"syscall"
 	"time"
+
+	"github.com/outerloop-dev/outerloop/pkg/store"
 )
 
 // Owner is the process that owns a state file, as its lock file names it.
@@ -35,9 +39,12 @@ type lock struct{ file *os.File }
 
 func lockPath(state string) string { return state + ".lock" }
 
-// acquire takes the lock without waiting. Error: *OwnedError.
+// acquire takes the lock without waiting. Errors: *OwnedError, store.ErrReadOnly.
 func acquire(state string) (*lock, error) {
 	file, err := os.OpenFile(lockPath(state), os.O_RDWR|os.O_CREATE, 0o600)
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		return nil, fmt.Errorf("locking %s: %w: %w", state, store.ErrReadOnly, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("locking %s: %w", state, err)
 	}

@@ -53,7 +53,7 @@ func (a *app) examineState(ctx context.Context) []finding {
 		})
 	}
 	list = append(list, examineBreakers(broken)...)
-	return append(list, a.examineOwner(), examineDirectory(filepath.Dir(file)), examineDisk(filepath.Dir(file), size.File))
+	return append(list, a.examineOwner(), examineDirectory(file), examineDisk(filepath.Dir(file), size.File))
 }
 
 // examineBreakers names the workers that are let alone since they failed again and again (R31).

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"syscall"
 
 	"github.com/outerloop-dev/outerloop/pkg/asl"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator"
@@ -114,8 +115,10 @@ func storeRemedy(err error) string {
 	switch {
 	case errors.As(err, &foreign):
 		return "move it away, then the same command goes on: mv " + shellWord(foreign.Log) + " " + shellWord(foreign.Log+".old")
-	case errors.Is(err, sqlitestore.ErrFull):
+	case errors.Is(err, sqlitestore.ErrFull), errors.Is(err, syscall.ENOSPC):
 		return "nothing that was recorded is lost: make room on the disk (outerloop doctor says how much there is), then the same command goes on"
+	case errors.Is(err, sqlitestore.ErrDisk), errors.Is(err, syscall.EFBIG):
+		return "nothing that was recorded is lost: see that the disk is sound, has room and lets files grow (ulimit -f), then the same command goes on"
 	case errors.Is(err, sqlitestore.ErrNewer):
 		return "use the program that wrote it, or a later one"
 	case errors.Is(err, sqlitestore.ErrNotStore):

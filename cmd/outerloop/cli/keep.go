@@ -154,9 +154,19 @@ func (a *app) examineProject() []finding {
 	return list
 }
 
-// examineDirectory tells whether the nearest directory that exists can be written.
-func examineDirectory(dir string) finding {
+// examineDirectory tells whether the state file and its directory, or the nearest
+// directory that exists, can be written.
+func examineDirectory(file string) finding {
+	dir := filepath.Dir(file)
 	f := finding{ID: "directory", Detail: dir}
+	if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+		there, err := os.OpenFile(file, os.O_RDWR, 0)
+		if err != nil {
+			f.Detail, f.Remedy = err.Error(), "make the state file writable for this user; until then it can only be read"
+			return f
+		}
+		_ = there.Close() // nothing was written
+	}
 	for {
 		info, err := os.Stat(dir)
 		if err == nil && !info.IsDir() {

@@ -95,7 +95,7 @@ func (a *app) export(ctx context.Context, name string) error {
 	}
 	view := exportedView{File: path}
 	err := a.owning(ctx, local.Config{State: a.stateFile()}, func(e *local.Engine) error {
-		return a.writeExport(ctx, e, &view)
+		return unfinished(ctx, e, a.writeExport(ctx, e, &view))
 	})
 	if err != nil {
 		return err
@@ -108,6 +108,20 @@ func (a *app) export(ctx context.Context, name string) error {
 		count(c.Actions, "action", "actions"), count(c.Waiting, "thing", "things"))
 	a.say("nothing moves here any more; at the other side: %s", a.command("import %s", filepath.Base(name)))
 	return nil
+}
+
+// unfinished says of an export that failed how the state is left: it may be
+// closed already, so that nothing moves at two places.
+func unfinished(ctx context.Context, e *local.Engine, err error) error {
+	if err == nil {
+		return nil
+	}
+	seal, readErr := transfer.Sealed(context.WithoutCancel(ctx), e.Store())
+	if readErr != nil || seal == nil {
+		return err
+	}
+	return &exit{code: ExitFailed, err: err, remedies: append(remediesOf(err),
+		"nothing moves here until the same command has written the file, or: outerloop export --take-back")}
 }
 
 // writeExport lets the file appear when it is whole and on disk.

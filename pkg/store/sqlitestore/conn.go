@@ -18,6 +18,17 @@ import (
 type conn struct {
 	driver driver.Conn
 	ready  map[string]statement
+	// file is named in errors, once whoever opened it no longer does.
+	file string
+}
+
+// classified is an error of SQLite's by its kind, with the file that it is about.
+func (c *conn) classified(err error) error {
+	var lite *sqlite.Error
+	if c.file == "" || !errors.As(err, &lite) {
+		return classify(err)
+	}
+	return fmt.Errorf("%s: %w", c.file, classify(err))
 }
 
 // dial opens a connection; params are SQLite's URI parameters.
@@ -37,7 +48,7 @@ func (c *conn) prepared(text string) (statement, error) {
 	}
 	prepared, err := c.driver.Prepare(text)
 	if err != nil {
-		return nil, classify(err)
+		return nil, c.classified(err)
 	}
 	stmt, ok := prepared.(statement)
 	if !ok {
@@ -72,7 +83,7 @@ func (c *conn) result(text string, args ...driver.Value) (driver.Result, error) 
 		return nil, err
 	}
 	result, err := stmt.ExecContext(context.Background(), named(args))
-	return result, classify(err)
+	return result, c.classified(err)
 }
 
 // statement is what the driver's statements can do.
@@ -106,11 +117,11 @@ func (c *conn) queryContext(ctx context.Context, text string, each func(row []dr
 	}
 	rows, err := stmt.QueryContext(ctx, named(args))
 	if err != nil {
-		return classify(err)
+		return c.classified(err)
 	}
 	defer func() {
 		if closing := rows.Close(); err == nil {
-			err = classify(closing)
+			err = c.classified(closing)
 		}
 	}()
 	row := make([]driver.Value, len(rows.Columns()))
@@ -118,7 +129,7 @@ func (c *conn) queryContext(ctx context.Context, text string, each func(row []dr
 		if err := rows.Next(row); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
-			return classify(err)
+			return c.classified(err)
 		}
 		if err := each(row); errors.Is(err, errStop) {
 			return nil
@@ -163,5 +174,5 @@ func (c *conn) forget() {
 
 func (c *conn) close() error {
 	c.forget()
-	return classify(c.driver.Close())
+	return c.classified(c.driver.Close())
 }

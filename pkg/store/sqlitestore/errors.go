@@ -18,6 +18,9 @@ var (
 	// ErrFull says that the disk or the file's size limit is used up. What was
 	// durable before stays.
 	ErrFull = errors.New("disk is full")
+	// ErrDisk says that the system could not read or write the file: a disk that
+	// fails, a limit to the size of files.
+	ErrDisk = errors.New("the disk refuses")
 	// ErrNewer says that the file was written by a later version of the program.
 	ErrNewer = errors.New("store was written by a newer version")
 	// ErrNotStore says that the file is no store: not a database, or another program's.
@@ -45,6 +48,8 @@ func classify(err error) error {
 	switch lite.Code() & 0xff {
 	case codes.SQLITE_FULL:
 		return fmt.Errorf("%w: %w", ErrFull, err)
+	case codes.SQLITE_IOERR:
+		return fmt.Errorf("%w: %w", ErrDisk, err)
 	case codes.SQLITE_READONLY, codes.SQLITE_PERM:
 		return fmt.Errorf("%w: %w", store.ErrReadOnly, err)
 	case codes.SQLITE_CORRUPT:

@@ -22,9 +22,9 @@ import (
 // content of every blob. It sees what was committed; it may take seconds for a
 // large file, and the context ends it.
 func (s *Store) Check(ctx context.Context) error {
-	db, err := dialReadOnly(s.path, readOnlyParams)
+	db, err := dialToRead(s.path)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", s.path, err)
 	}
 	return errors.Join(check(ctx, db), db.close())
 }
@@ -51,7 +51,7 @@ func check(ctx context.Context, db *conn) error {
 		return nil
 	})
 	if len(problems) > 0 {
-		return fmt.Errorf("%w: %s", store.ErrCorrupt, strings.Join(problems, "; "))
+		return fmt.Errorf("%s: %w: %s", db.file, store.ErrCorrupt, strings.Join(problems, "; "))
 	}
 	return err
 }
@@ -81,11 +81,14 @@ func (s *Store) copyTo(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
-	db, err := dialReadOnly(s.path, readOnlyParams)
+	db, err := dialToRead(s.path)
 	if err != nil {
-		return errors.Join(err, created.Close())
+		return errors.Join(fmt.Errorf("%s: %w", s.path, err), created.Close())
 	}
 	err = db.queryContext(ctx, "VACUUM INTO ?", func([]driver.Value) error { return nil }, file)
+	if errors.Is(err, ErrFull) { // the copy's disk: the store is only read
+		err = fmt.Errorf("writing the copy: %w", ErrFull)
+	}
 	if err == nil {
 		err = created.Sync() // SQLite leaves that to the caller
 	}

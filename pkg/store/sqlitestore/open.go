@@ -113,6 +113,7 @@ func open(path string, opts Options) (*Store, error) {
 }
 
 func newStore(path string, db *conn, opts Options) *Store {
+	db.file = path
 	s := &Store{
 		path: path, db: db, now: opts.Now, linger: opts.Linger, owner: opts.Owner,
 		dirty: make(chan struct{}, 1), kick: make(chan struct{}, 1),
@@ -228,12 +229,7 @@ func openReadOnly(path string) (*Store, error) {
 	if err := inspect(path, false); err != nil {
 		return nil, err
 	}
-	db, err := dialReadOnly(path, readOnlyParams)
-	if (errors.Is(err, store.ErrReadOnly) || errors.Is(err, fs.ErrPermission)) && noLog(path) {
-		// SQLite wants to put its shared memory beside the file and cannot.
-		// Without a log there is no writer either, and the file is all there is.
-		db, err = dialReadOnly(path, url.Values{"mode": {"ro"}, "immutable": {"1"}})
-	}
+	db, err := dialToRead(path)
 	if err != nil {
 		return nil, err
 	}
@@ -243,7 +239,20 @@ func openReadOnly(path string) (*Store, error) {
 	return s, nil
 }
 
-var readOnlyParams = url.Values{"mode": {"ro"}}
+// dialToRead opens a connection that reads, wherever the file stands.
+func dialToRead(path string) (*conn, error) {
+	db, err := dialReadOnly(path, url.Values{"mode": {"ro"}})
+	if (errors.Is(err, store.ErrReadOnly) || errors.Is(err, fs.ErrPermission)) && noLog(path) {
+		// SQLite wants to put its shared memory beside the file and cannot.
+		// Without a log there is no writer either, and the file is all there is.
+		db, err = dialReadOnly(path, url.Values{"mode": {"ro"}, "immutable": {"1"}})
+	}
+	if err != nil {
+		return nil, err
+	}
+	db.file = path
+	return db, nil
+}
 
 func dialReadOnly(path string, params url.Values) (*conn, error) {
 	db, err := dial(path, params)
