@@ -84,6 +84,9 @@ func migrateOpen(c *conn) error {
 		return err
 	}
 	for ; version < schemaVersion; version++ {
+		if len(migrations[version]) == 0 {
+			return fmt.Errorf("migrating from version %d: no statements lead from it", version)
+		}
 		if err := c.run(migrations[version]...); err != nil {
 			return fmt.Errorf("migrating from version %d: %w", version, err)
 		}
