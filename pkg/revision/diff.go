@@ -43,7 +43,7 @@ const (
 	BumpDone Bump = "done"
 	// BumpBack: the version is lower than before.
 	BumpBack Bump = "back"
-	// BumpNot: nothing changed in meaning.
+	// BumpNot: nothing changed in meaning, or in what has no version.
 	BumpNot Bump = "not needed"
 )
 
@@ -69,9 +69,9 @@ type Side struct {
 	Tree map[string]any
 }
 
-// SideOf tells sort and name from a tree; false when it is neither a loop nor a charter.
+// SideOf tells sort and name from a tree; false when it is none of a loop, a charter, a project file.
 func SideOf(tree map[string]any) (Side, bool) {
-	for _, sort := range []Sort{SortLoop, SortCharter} {
+	for _, sort := range []Sort{SortLoop, SortCharter, SortProject} {
 		if name, ok := tree[string(sort)].(string); ok {
 			return Side{sort, name, tree}, true
 		}
@@ -108,7 +108,7 @@ func Compare(before, after Side) Difference {
 	switch {
 	case d.NewVersion < d.OldVersion:
 		d.Bump = BumpBack
-	case !d.Meaning:
+	case !d.Meaning || after.Sort == SortProject:
 		d.Bump = BumpNot
 	case d.NewVersion == d.OldVersion:
 		d.Bump = BumpNeeded

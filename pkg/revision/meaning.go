@@ -20,6 +20,7 @@ import (
 	"strings"
 
 	"github.com/outerloop-dev/outerloop/pkg/loop"
+	"github.com/outerloop-dev/outerloop/pkg/registry"
 	"github.com/outerloop-dev/outerloop/pkg/schema"
 	"github.com/outerloop-dev/outerloop/pkg/source"
 )
@@ -31,6 +32,9 @@ type Sort string
 const (
 	SortLoop    Sort = "loop"
 	SortCharter Sort = "worker"
+	// SortProject is the project file, which has no version: runs keep the one of
+	// their start, too.
+	SortProject Sort = "project"
 )
 
 // Wording are the keys whose change is none of meaning: what people compare a
@@ -79,6 +83,9 @@ func CharterTree(w *loop.Worker) map[string]any {
 	}
 	return tree
 }
+
+// ProjectTree is the project file's declaration.
+func ProjectTree(p *registry.Project) map[string]any { return plain(p.Source) }
 
 func plain(n *source.Node) map[string]any {
 	tree, ok := n.Plain().(map[string]any)

@@ -100,7 +100,7 @@ func TestAnalysisUsage(t *testing.T) {
 		{"diff nowhere.yaml nowhere.yaml", []string{"there is no nowhere.yaml"}},
 		{"diff go.mod go.mod", []string{"go.mod"}},
 		{"diff statemachines/crm-followup.loop.yaml functions/workers/mailer/charter.yaml", []string{"two versions of one declaration"}},
-		{"diff outerloop.yaml outerloop.yaml", []string{"neither a loop nor a charter"}},
+		{"diff statemachines/booking.asl.json statemachines/booking.asl.json", []string{"none of a loop, a charter and a project file"}},
 		{"ready", []string{"needs a loop"}},
 	} {
 		t.Run(c.line, func(t *testing.T) {
@@ -135,6 +135,7 @@ func TestDiff(t *testing.T) {
 	b.want(cli.ExitFailed, "diff", path, changed("discount <= 0.10", "discount <= 0.20")).has(t, "the meaning changed", "steps.follow_up.steps.draft.limits[0].rule", "0.20")
 	b.want(0, "diff", path, changed("discount <= 0.10", "discount <= 0.20", "version: 1", "version: 2")).has(t, "version 1 to 2")
 	b.want(0, "diff", path, changed("overlap: skip", "overlap: skip\nalert: {stalled: 1h}")).has(t, "wording")
+	b.want(cli.ExitFailed, "diff", path, changed("overlap: skip", "overlap: skip\nkeep: 30d")).has(t, "the meaning changed", `+ keep: "30d"`)
 	list := decode[[]struct {
 		ID, Bump string
 		Changes  []struct{ ID string }
@@ -143,6 +144,14 @@ func TestDiff(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 	b.want(0, "diff", ".", ".").has(t, "nothing has changed")
+
+	if text, err = os.ReadFile(filepath.Join(b.dir, "outerloop.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	b.want(0, "diff", "outerloop.yaml", changed("\nfacts:\n", "\nkeep: 60d\nfacts:\n  board/kept: {schema: {type: object}, keep: 30d}\n")).
+		has(t, "project acme  the project file, which has no version", `+ keep: "60d"`, "board/kept")
+	b.want(0, "diff", changed("\nfacts:\n", "\nfacts:\n  board/kept: {schema: {type: object}, keep: 30d}\n"),
+		changed("\nfacts:\n", "\nfacts:\n  board/kept: {schema: {type: object}, keep: 45d}\n")).has(t, `~ facts.board/kept.keep: "30d" -> "45d"`)
 }
 
 // What a compiled version means stays what it means: validate and compile

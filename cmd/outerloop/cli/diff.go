@@ -82,10 +82,10 @@ func (a *app) diffCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "diff OLD NEW",
 		Short: "Say what changed in meaning, and whether a version must rise",
-		Long: `Compares two versions of a loop or a charter, place by place, and says whether the change
-needs a new version. OLD and NEW are two files, or the directories of two projects: then
-all loops and charters are compared, with the content of their schemas and prompts (of two
-files, only the paths are). Comments, the order of keys, alert, baseline, score and because
+		Long: `Compares two versions of a loop, a charter or a project file, place by place, and says
+whether the change needs a new version (a project file has none). OLD and NEW are two files,
+or the directories of two projects: then all loops and charters and the project files are
+compared, with the content of their schemas and prompts (of two files, only the paths are). Comments, the order of keys, alert, baseline, score and because
 are wording, which needs no new version.
 
 Exit code 0 when no version has to rise, 1 when one must.`,
@@ -155,7 +155,8 @@ func (a *app) sides(name string) ([]revision.Side, error) {
 			return []revision.Side{side}, nil
 		}
 	}
-	return nil, usage(name+" is neither a loop nor a charter", "a loop begins with `loop: NAME`, a charter with `worker: NAME`")
+	return nil, usage(name+" is none of a loop, a charter and a project file",
+		"a loop begins with `loop: NAME`, a charter with `worker: NAME`, a project file with `project: NAME`")
 }
 
 func projectSides(path, name string) ([]revision.Side, error) {
@@ -163,7 +164,7 @@ func projectSides(path, name string) ([]revision.Side, error) {
 	if err := problems.Err(); err != nil {
 		return nil, &exit{code: ExitUsage, err: fmt.Errorf("%s cannot be compared:\n%w", name, err)}
 	}
-	var sides []revision.Side
+	sides := []revision.Side{{Sort: revision.SortProject, Name: p.Registry.Name, Tree: revision.ProjectTree(p.Registry)}}
 	for _, name := range p.Names() {
 		sides = append(sides, revision.Side{Sort: revision.SortLoop, Name: name, Tree: revision.LoopTree(p.Loops[name])})
 	}
@@ -198,6 +199,9 @@ func (a *app) bumpWords(d revision.Difference) string {
 		return a.red(fmt.Sprintf("%s: versions only rise", versions))
 	case revision.BumpDone:
 		return a.green(versions)
+	}
+	if d.Sort == revision.SortProject && d.Meaning {
+		return "the project file, which has no version"
 	}
 	return a.dim("wording only: the version may stay")
 }
