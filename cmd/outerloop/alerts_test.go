@@ -82,7 +82,7 @@ func TestReadyKnowsAlertAndDrill(t *testing.T) {
 func TestDrillLeavesNoState(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.want(0, "drill", "month-end").has(t, "expected", "happened", "held; scripted values reach 1 of 1 steps")
+	b.want(0, "drill", "month-end").has(t, "expected", "happened", "9 of 9 held, 3 skipped; scripted values reach 1 of 1 steps")
 	if _, err := os.Stat(filepath.Join(b.dir, ".outerloop")); !os.IsNotExist(err) {
 		t.Errorf("a drill left a state: %v", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/outerloop-dev/outerloop"
+	"github.com/outerloop-dev/outerloop/pkg/charter"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator/record"
 	"github.com/outerloop-dev/outerloop/pkg/gate"
 	"github.com/outerloop-dev/outerloop/pkg/loop"
@@ -107,7 +108,7 @@ func (v *view) block(ctx context.Context, in incident) ([]store.Op, *record.Exce
 	if !v.run.Open() {
 		return nil, nil, fmt.Errorf("run %s is %s: %w", v.run.ID, v.run.Status, ErrNotPossible)
 	}
-	if v.c.cfg.Deliver != nil && v.run.Rollback == nil {
+	if v.c.cfg.Deliver != nil && v.run.Rollback == nil && canUndo(v.def) {
 		in.ways = append(slices.Clone(in.ways), WayRollback)
 	}
 	exc := v.exceptionRecord(in)
@@ -119,6 +120,16 @@ func (v *view) block(ctx context.Context, in incident) ([]store.Op, *record.Exce
 		return nil, nil, err
 	}
 	return []store.Op{run.Put(), put}, exc, nil
+}
+
+// canUndo tells whether a worker of the loop has an action that another undoes.
+func canUndo(def *loop.Definition) bool {
+	for _, w := range def.Workers {
+		if slices.ContainsFunc(w.Charter.Actions, func(a charter.Action) bool { return a.Undo != "" && a.Undo != charter.UndoNone }) {
+			return true
+		}
+	}
+	return false
 }
 
 // putException writes the exception at the version of one that stood there

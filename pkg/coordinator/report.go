@@ -42,6 +42,7 @@ const resultKept = 64 << 10
 // reusable is a report whose result can be kept and given again: of one that
 // cannot be, the outcome is recorded all the same, and why its result is not.
 func reusable(r gate.ActionReport) gate.ActionReport {
+	r.Reason = cut(r.Reason, causeLimit)
 	switch {
 	case len(r.Result) == 0 || r.Outcome != gate.ActionDone:
 		return r

@@ -119,7 +119,10 @@ func (c *Coordinator) undoable(ctx context.Context, run *record.Run) ([]record.U
 		text = "cannot be undone and stays: " + strings.Join(stays, ", ")
 	}
 	if len(undo) == 0 {
-		return nil, "", refuse("it has done nothing that can be undone; %s", text)
+		if text != "" {
+			text = "; " + text
+		}
+		return nil, "", refuse("it has done nothing that can be undone%s", text)
 	}
 	return undo, text, nil
 }

@@ -105,9 +105,11 @@ func (a *app) tellRow(row drill.Row) {
 		where = " (" + row.Step + ")"
 	}
 	a.say("%s  %s%s", mark, row.Fault, a.dim(where))
-	if !row.Skipped {
-		a.say("         %s %s", a.dim("expected"), row.Expected)
+	if row.Skipped {
+		a.say("         %s  %s", a.dim("because"), plain(row.Happened))
+		return
 	}
+	a.say("         %s %s", a.dim("expected"), row.Expected)
 	a.say("         %s %s", a.dim("happened"), plain(row.Happened))
 }
 
@@ -122,7 +124,11 @@ func (a *app) sumUp(r drill.Report) {
 		}
 	}
 	a.say("")
-	a.say("%d of %d held; scripted values reach %d of %d steps", held, applies, r.Reached, r.Steps)
+	skipped := ""
+	if n := len(r.Rows) - applies; n > 0 {
+		skipped = fmt.Sprintf(", %d skipped", n)
+	}
+	a.say("%d of %d held%s; scripted values reach %d of %d steps", held, applies, skipped, r.Reached, r.Steps)
 }
 
 // drilled is the last drill of a loop that passed, as it is kept.
