@@ -162,27 +162,45 @@ func (v view) order(a, b attributes) int {
 	return cmp.Or(cmp.Compare(entry(a, v.names).sort, entry(b, v.names).sort), cmp.Compare(x.part, y.part), cmp.Compare(x.sort, y.sort))
 }
 
-// page cuts the rows to what follows the start key, the limit and 1 MB. A page
-// that ends at its limit names its last key, whether or not more follows.
+// page cuts the rows to what follows the start key, the limit and 1 MB.
 func (v view) page(rows []attributes, in *dynamodb.QueryInput) *dynamodb.QueryOutput {
 	forward := in.ScanIndexForward == nil || *in.ScanIndexForward
-	out, bytes := &dynamodb.QueryOutput{}, 0
+	rows = slices.DeleteFunc(rows, func(row attributes) bool {
+		order := v.order(row, in.ExclusiveStartKey)
+		return in.ExclusiveStartKey != nil && (forward && order <= 0 || !forward && order >= 0)
+	})
+	p := pageOf(rows, v.projected, in.Limit)
+	out := &dynamodb.QueryOutput{Items: p.items, Count: p.count()}
+	if p.last != nil {
+		out.LastEvaluatedKey = v.lastKey(p.last)
+	}
+	units := readUnits(p.bytes, deref(in.ConsistentRead))
+	out.ConsumedCapacity = &types.ConsumedCapacity{TableName: &v.table, CapacityUnits: &units}
+	return out
+}
+
+// page is what one answer holds. last is its last row where it ended early: at
+// its limit, whether or not more follows, or after 1 MB.
+type page struct {
+	items []attributes
+	last  attributes
+	bytes int
+}
+
+func (p page) count() int32 { return int32(len(p.items)) } // a few thousand at most
+
+func pageOf(rows []attributes, shown func(attributes) attributes, limit *int32) page {
+	var p page
 	for _, row := range rows {
-		if order := v.order(row, in.ExclusiveStartKey); in.ExclusiveStartKey != nil && (forward && order <= 0 || !forward && order >= 0) {
-			continue
-		}
-		item := v.projected(row)
-		bytes += size(item)
-		out.Items = append(out.Items, item)
-		if len(out.Items) == int(deref(in.Limit)) || bytes > maxQueryBytes {
-			out.LastEvaluatedKey = v.lastKey(row)
+		item := shown(row)
+		p.bytes += size(item)
+		p.items = append(p.items, item)
+		if len(p.items) == int(deref(limit)) || p.bytes > maxQueryBytes {
+			p.last = row
 			break
 		}
 	}
-	out.Count = int32(len(out.Items)) // a page holds at most a few thousand
-	units := readUnits(bytes, deref(in.ConsistentRead))
-	out.ConsumedCapacity = &types.ConsumedCapacity{TableName: &v.table, CapacityUnits: &units}
-	return out
+	return p
 }
 
 func (v view) projected(item attributes) attributes {

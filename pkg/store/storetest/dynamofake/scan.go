@@ -34,21 +34,18 @@ func (f *Fake) Scan(ctx context.Context, in *dynamodb.ScanInput, _ ...func(*dyna
 		keys = append(keys, at)
 	}
 	slices.SortFunc(keys, scanOrder)
-	out, bytes := &dynamodb.ScanOutput{}, 0
+	var rows []attributes
 	for _, at := range keys {
-		if in.ExclusiveStartKey != nil && scanOrder(at, keyOf(in.ExclusiveStartKey)) <= 0 {
-			continue
-		}
-		item := clone(f.items.items[at])
-		bytes += size(item)
-		out.Items = append(out.Items, item)
-		if len(out.Items) == int(deref(in.Limit)) || bytes > maxQueryBytes {
-			out.LastEvaluatedKey = keyOnly(item)
-			break
+		if in.ExclusiveStartKey == nil || scanOrder(at, keyOf(in.ExclusiveStartKey)) > 0 {
+			rows = append(rows, f.items.items[at])
 		}
 	}
-	out.Count = int32(len(out.Items)) // a page holds at most a few thousand
-	units := readUnits(bytes, deref(in.ConsistentRead))
+	p := pageOf(rows, clone, in.Limit)
+	out = &dynamodb.ScanOutput{Items: p.items, Count: p.count()}
+	if p.last != nil {
+		out.LastEvaluatedKey = keyOnly(p.last)
+	}
+	units := readUnits(p.bytes, deref(in.ConsistentRead))
 	out.ConsumedCapacity = &types.ConsumedCapacity{TableName: &f.Table, CapacityUnits: &units}
 	return out, nil
 }
