@@ -35,6 +35,26 @@ var targeted = []string{
 	"cancel", "pause", "resume", "actions", "emit", "prune", "doctor",
 }
 
+// refusal is why a command that has to do with runs does not work with a
+// deployment, and what does.
+type refusal struct {
+	says     string
+	remedies []string
+}
+
+var (
+	stageThere = refusal{"changes or reads how far workers are trusted, and a deployment's console neither tells nor changes that",
+		[]string{"in the worker's charter, give the action another `start`, raise `version` and deploy; what a breach took back stays taken back"}}
+	// onlyHere are commands about runs that work on this machine only.
+	onlyHere = map[string]refusal{
+		"autonomy": stageThere, "promote": stageThere, "demote": stageThere,
+		"did": {"compares proposals with what people did, and a deployment's console takes no comparison",
+			[]string{"outerloop actions --target aws   has what was done"}},
+		"replay": {"asks a model about inputs that are recorded there, and a deployment's console does not hand them out",
+			[]string{"outerloop-aws export and outerloop import   bring a deployment's runs into a state file, on which replay works"}},
+	}
+)
+
 // target is where the runs are that a command is about.
 type target struct {
 	// flag, stack and config are the global flags; stack and config go with aws.
@@ -66,8 +86,12 @@ func (a *app) checkTarget(cmd *cobra.Command) error {
 		if !given {
 			return nil // the environment speaks of the commands that it concerns
 		}
-		return usage(fmt.Sprintf("%s is about this machine; --target %s has no part in it", cmd.CommandPath(), t.flag),
-			"with a target work: "+strings.Join(targeted, ", "))
+		why := onlyHere[cmd.Name()]
+		if why.says == "" {
+			why.says = "is about this machine, and the target has no part in it"
+		}
+		return usage(fmt.Sprintf("%s with --target %s: it %s", cmd.CommandPath(), t.flag, why.says),
+			slices.Concat(why.remedies, []string{"with a target work: " + strings.Join(targeted, ", ")})...)
 	}
 	if a.state != "" {
 		return usage("--state is the embedded store of this machine, --target "+t.flag+" is elsewhere", "write one of them")
