@@ -19,7 +19,7 @@ import (
 	"github.com/outerloop-dev/outerloop"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator/record"
 	"github.com/outerloop-dev/outerloop/pkg/store"
-	"github.com/outerloop-dev/outerloop/pkg/store/dynamostore"
+	"github.com/outerloop-dev/outerloop/pkg/store/storetest/dynamofake"
 	"github.com/outerloop-dev/outerloop/pkg/store/storetest/memstore"
 	"github.com/outerloop-dev/outerloop/pkg/transfer"
 )
@@ -135,7 +135,7 @@ func deploy(t *testing.T, endpoint string) string {
 	keys := credentials.NewStaticCredentialsProvider("test", "test", "")
 	name := "move-" + strings.ToLower(rand.Text())
 	tables := dynamodb.New(dynamodb.Options{Region: "us-east-1", BaseEndpoint: &endpoint, Credentials: keys})
-	if _, err := tables.CreateTable(t.Context(), dynamostore.Table(name)); err != nil {
+	if err := dynamofake.MakeTable(t.Context(), tables, name); err != nil {
 		t.Fatal(err)
 	}
 	buckets := s3.New(s3.Options{Region: "us-east-1", BaseEndpoint: &endpoint, UsePathStyle: true, Credentials: keys})

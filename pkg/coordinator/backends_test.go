@@ -72,7 +72,7 @@ func onEndpoint(t testing.TB) backEnd {
 		Region: "us-east-1", BaseEndpoint: aws.String(url), Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
 	})
 	table := "coordinator-" + strings.ToLower(rand.Text())
-	if _, err := client.CreateTable(t.Context(), dynamostore.Table(table)); err != nil {
+	if err := dynamofake.MakeTable(t.Context(), client, table); err != nil {
 		t.Fatal(err)
 	}
 	b := overDynamo(t, client, client, table)

@@ -26,7 +26,7 @@ func BenchmarkStoreOnEndpoint(b *testing.B) {
 	storetest.Benchmark(b, func(b *testing.B) store.Store {
 		client := connect()
 		table := "bench-" + rand.Text()
-		if _, err := client.CreateTable(b.Context(), dynamostore.Table(table)); err != nil {
+		if err := dynamofake.MakeTable(b.Context(), client, table); err != nil {
 			b.Fatal(err)
 		}
 		return benchStore(b, client, table)

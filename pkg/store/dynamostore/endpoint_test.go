@@ -13,6 +13,7 @@ import (
 
 	"github.com/outerloop-dev/outerloop/pkg/store/dynamostore"
 	"github.com/outerloop-dev/outerloop/pkg/store/storetest"
+	"github.com/outerloop-dev/outerloop/pkg/store/storetest/dynamofake"
 )
 
 // TestStoreOnEndpoint holds a real endpoint to the suite.
@@ -48,7 +49,7 @@ func endpoint(t *testing.T) (*dynamodb.Client, string) {
 	}
 	client := connect()
 	table := "storetest-" + rand.Text()
-	if _, err := client.CreateTable(t.Context(), dynamostore.Table(table)); err != nil {
+	if err := dynamofake.MakeTable(t.Context(), client, table); err != nil {
 		t.Fatal(err)
 	}
 	return client, table

@@ -30,7 +30,7 @@ func TestFakeAnswersAsEndpoint(t *testing.T) {
 		Region: "us-east-1", BaseEndpoint: &url, Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
 	})
 	table := "twin-" + rand.Text()
-	if _, err := client.CreateTable(t.Context(), dynamostore.Table(table)); err != nil {
+	if err := dynamofake.MakeTable(t.Context(), client, table); err != nil {
 		t.Fatal(err)
 	}
 	seed := mathrand.Uint64()
