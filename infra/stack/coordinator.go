@@ -47,17 +47,18 @@ func (d *deployment) coordinator(scope constructs.Construct, f function, rights 
 	return d.lambda(scope, id, f)
 }
 
-// gateRights: a gate admits and settles; its events may start loops; it never
-// scans, and removes nothing but waits that were met.
+// gateRights: a gate admits and settles; its events may start loops, with the
+// files that their triggers name; it never scans, and removes nothing but waits
+// that were met.
 func (d *deployment) gateRights() []right {
 	rights := append(d.logs(d.name(roleGate)+"-*"), d.writes()...)
 	rights[0].Because = "One role for all gates: each worker has a gate of its own, with a log group each."
-	rights = append(rights, d.removesWaiters())
+	rights = append(rights, d.removesWaiters(), d.hands())
 	return append(rights, d.executes()...)
 }
 
 func (d *deployment) approval(scope constructs.Construct) {
-	rights := append(d.writes(), d.removes(), d.invokesWorkers())
+	rights := append(d.writes(), d.removes(), d.invokesWorkers(), d.hands())
 	d.approvals = d.coordinator(scope, function{
 		Name: roleApproval, Says: "Asks, decides, finishes; what people do with runs", Timeout: 60 * time.Second,
 		Environment: d.store(map[string]string{"OUTERLOOP_ALERT_TOPIC": *d.topic.TopicArn()}),
@@ -178,23 +179,34 @@ type webhook struct {
 	Secrets []string `json:"secrets"`
 }
 
-// hook makes the public receiver: it verifies and queues, and reaches nothing else.
-func (d *deployment) hook(scope constructs.Construct) {
+// webhooks are the declared ones as the hook function reads them in its environment.
+func (p Props) webhooks() string {
 	known := map[string]webhook{}
-	var secrets []string
-	for _, w := range d.Project.Registry.Webhooks {
+	for _, w := range p.Project.Registry.Webhooks {
 		known[w.Name] = webhook{w.Verify, w.Secrets}
-		secrets = append(secrets, w.Secrets...)
 	}
 	text, err := json.Marshal(known)
 	if err != nil {
 		panic(err) // of texts alone
 	}
+	return string(text)
+}
+
+// mostWebhooks bounds their text, in bytes: a function's environment has 4 KB,
+// of which names, the queue's address and the prefix of secrets take some.
+const mostWebhooks = 3500
+
+// hook makes the public receiver: it verifies and queues, and reaches nothing else.
+func (d *deployment) hook(scope constructs.Construct) {
+	var secrets []string
+	for _, w := range d.Project.Registry.Webhooks {
+		secrets = append(secrets, w.Secrets...)
+	}
 	rights := append(d.secrets(secrets...), right{Do: []string{"sqs:SendMessage"}, On: []string{*d.events.QueueArn()}})
 	d.hooks = d.coordinator(scope, function{
 		Name: roleHook, Says: "Verifies webhooks and queues them", Memory: memoryWorker, Timeout: 10 * time.Second, Reserved: d.concurrency.Hook,
 		Environment: map[string]string{
-			"OUTERLOOP_TRIGGER_QUEUE": *d.events.QueueUrl(), "OUTERLOOP_SECRETS": d.Secrets, "OUTERLOOP_WEBHOOKS": string(text),
+			"OUTERLOOP_TRIGGER_QUEUE": *d.events.QueueUrl(), "OUTERLOOP_SECRETS": d.Secrets, "OUTERLOOP_WEBHOOKS": d.webhooks(),
 		},
 	}, rights...)
 	d.hookURL = d.hooks.AddFunctionUrl(&awslambda.FunctionUrlOptions{AuthType: awslambda.FunctionUrlAuthType_NONE})

@@ -116,6 +116,10 @@ func (p Props) plan() (plan, error) {
 		}
 		out.Units = append(out.Units, u)
 	}
+	if n := len(p.webhooks()); n > mostWebhooks {
+		faults = append(faults, fmt.Errorf("%w: the project's %d webhooks take %d bytes of their function's environment, of which Lambda has 4,096: "+
+			"at most %d can be used; shorten the names of webhooks and secrets, or have fewer webhooks", ErrProps, len(p.Project.Registry.Webhooks), n, mostWebhooks))
+	}
 	return out, errors.Join(faults...)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/outerloop-dev/outerloop/infra/bundle"
+	"github.com/outerloop-dev/outerloop/pkg/registry"
 	"github.com/outerloop-dev/outerloop/pkg/store/dynamostore"
 )
 
@@ -252,6 +253,12 @@ func TestOptions(t *testing.T) {
 		{"no project", func(p *Props) { p.Project = nil }, ErrProps, "a project is required"},
 		{"unknown loop", func(p *Props) { p.Loops = []string{"crm-follow"} }, ErrProps, `"crm-follow"; there are booking`},
 		{"architecture", func(p *Props) { p.Architecture = "x86" }, ErrProps, "arm64 or amd64"},
+		{"webhooks", func(p *Props) {
+			for i := range 60 {
+				name := fmt.Sprint("a-sender-with-a-long-name-", i)
+				p.Project.Registry.Webhooks = append(p.Project.Registry.Webhooks, registry.Webhook{Name: name, Verify: "github", Secrets: []string{name}})
+			}
+		}, ErrProps, "of which Lambda has 4,096"},
 		{"logs", func(p *Props) { p.LogDays = 31 }, ErrProps, "logs for 31 days"},
 	}
 	for _, tt := range tests {

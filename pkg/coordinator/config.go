@@ -89,6 +89,10 @@ type Config struct {
 	Clock func() time.Time
 	// IDs gives a new unique text for every write, at most 36 bytes.
 	IDs func() string
+	// Files replaces the fields of a triggered run's input that are files, and
+	// name one, by references of blobs; nil: they stay as they are, unless the fire
+	// brings its own (FireRequest.Files).
+	Files func(ctx context.Context, loop string, input json.RawMessage) (json.RawMessage, error)
 	// Loops lists the loops that new runs can be started of, for triggers by
 	// events; nil: none subscribes to any.
 	Loops func(ctx context.Context) ([]string, error)

@@ -29,7 +29,7 @@ type FireRequest struct {
 	// By is who or what fired, for the log.
 	By string
 	// Files replaces fields of the input that name files by references of
-	// blobs; nil: as they are.
+	// blobs; nil: Config.Files does.
 	Files func(ctx context.Context, input json.RawMessage) (json.RawMessage, error)
 }
 
@@ -60,13 +60,22 @@ func (c *Coordinator) Fire(ctx context.Context, req FireRequest) (Fired, error) 
 	if err != nil || notDue != "" {
 		return Fired{NotDue: notDue}, err
 	}
-	if req.Files != nil {
-		if start.Input, err = req.Files(ctx, start.Input); err != nil {
-			return Fired{}, err
-		}
+	if start.Input, err = c.files(ctx, req, start.Input); err != nil {
+		return Fired{}, err
 	}
 	started, err := c.Start(ctx, start)
 	return Fired{Started: started}, err
+}
+
+// files keeps what an input names, by the fire's own way or the configured one.
+func (c *Coordinator) files(ctx context.Context, req FireRequest, input json.RawMessage) (json.RawMessage, error) {
+	switch {
+	case req.Files != nil:
+		return req.Files(ctx, input)
+	case c.cfg.Files != nil:
+		return c.cfg.Files(ctx, req.Loop, input)
+	}
+	return input, nil
 }
 
 // pausedNow is why a paused loop starts nothing.

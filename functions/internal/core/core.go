@@ -3,7 +3,9 @@
 package core
 
 import (
+	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"time"
@@ -32,8 +34,11 @@ type Parts struct {
 	Machines machines.StepFunctions
 	Lambda   Lambda
 	Topic    Topic
-	Now      func() time.Time
-	Log      *slog.Logger
+	// Inputs has the files that triggers name, in Bucket; nil: there are none.
+	Inputs Inputs
+	Bucket string
+	Now    func() time.Time
+	Log    *slog.Logger
 }
 
 // Core is the coordinator with what functions need beside it.
@@ -45,8 +50,10 @@ type Core struct {
 	Tokens      machines.Tokens
 	Workers     Workers
 	Alerts      *Alerts
-	Now         func() time.Time
-	Log         *slog.Logger
+	// Files keeps what inputs of triggered runs name; of no use without Parts.Inputs.
+	Files Files
+	Now   func() time.Time
+	Log   *slog.Logger
 }
 
 // Open makes the core of a function from its surroundings.
@@ -57,6 +64,7 @@ func Open(f *boot.Function) (*Core, error) {
 	}
 	parts := Parts{
 		Settings: f.Settings, Store: db, Machines: sfn.NewFromConfig(f.AWS), Lambda: lambda.NewFromConfig(f.AWS), Now: f.Now, Log: f.Log,
+		Inputs: s3.NewFromConfig(f.AWS), Bucket: f.Bucket,
 	}
 	if f.AlertTopic != "" {
 		parts.Topic = sns.NewFromConfig(f.AWS)
@@ -90,10 +98,15 @@ func New(p Parts) (*Core, error) {
 			Store: p.Store, Definitions: definitions, Client: p.Topic, Topic: p.Settings.AlertTopic, Now: p.Now, Log: p.Log,
 		},
 	}
+	c.Files = Files{Definitions: definitions, Objects: p.Inputs, Bucket: p.Bucket, Blobs: p.Store}
+	var keep func(context.Context, string, json.RawMessage) (json.RawMessage, error)
+	if p.Inputs != nil {
+		keep = c.Files.Keep
+	}
 	made, err := coordinator.New(coordinator.Config{
 		Store: p.Store, Blobs: p.Store, Definitions: definitions, Loops: definitions.Loops,
 		Executions: c.Executions, Tokens: c.Tokens, Clock: p.Now, IDs: NewID,
-		Deliver: c.Workers.Deliver, Notify: c.Alerts.Notify, Log: p.Log,
+		Files: keep, Deliver: c.Workers.Deliver, Notify: c.Alerts.Notify, Log: p.Log,
 	})
 	c.Coordinator = made
 	return c, err

@@ -40,7 +40,7 @@ func (a *account) open() *core.Core {
 		Client: a.table, Table: "acme", Objects: a.bucket, Bucket: "acme", Prefix: core.BlobPrefix, Now: a.clock.Now,
 	})
 	a.must(err)
-	c, err := core.New(core.Parts{Settings: settings(), Store: db, Machines: a.states, Lambda: a, Now: a.clock.Now})
+	c, err := core.New(core.Parts{Settings: settings(), Store: db, Machines: a.states, Lambda: a, Inputs: a.bucket, Bucket: "acme", Now: a.clock.Now})
 	a.must(err)
 	return c
 }
@@ -108,13 +108,12 @@ func (a *account) machine(name string, tokens []compile.Token) {
 func (a *account) coordinate() {
 	decide, start, look := a.open(), a.open(), a.open()
 	a.functions["acme-approval"] = approval.New(approval.Config{Step: decide.Step, Uses: remote.Of(decide.Coordinator).Serve}).Handle
-	files := trigger.Files{Definitions: start.Definitions, Objects: a.bucket, Bucket: "acme", Blobs: start.Store}
 	a.functions["acme-trigger"] = trigger.New(trigger.Config{
-		Coordinator: start.Coordinator, Definitions: start.Definitions, Files: files.Keep, Probe: start.Workers.Probe,
+		Coordinator: start.Coordinator, Definitions: start.Definitions, Files: start.Files.Keep, Probe: start.Workers.Probe,
 		Surroundings: core.Surroundings, Uses: remote.Of(start.Coordinator).Serve, Now: a.clock.Now,
 	}).Handle
 	a.functions["acme-watch"] = watch.New(watch.Config{
-		Coordinator: look.Coordinator, Files: files.Keep, Gauge: watch.Gauge{From: look.Coordinator}.Read,
+		Coordinator: look.Coordinator, Files: look.Files.Keep, Gauge: watch.Gauge{From: look.Coordinator}.Read,
 		Metrics: telemetry.EMF{Out: &strings.Builder{}, Namespace: watch.Namespace, Now: a.clock.Now}, Project: "acme", Now: a.clock.Now,
 	}).Handle
 }

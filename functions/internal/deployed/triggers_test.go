@@ -214,3 +214,28 @@ func TestEventsAndMissedFires(t *testing.T) {
 		}
 	}
 }
+
+// A file that a webhook names is one of the folder inputs/ of the bucket: the run
+// gets its content. Without it nothing starts, and a name that leads out of the
+// folder is refused.
+func TestFilesOfWebhooks(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t, time.Date(2026, 11, 30, 8, 0, 0, 0, time.UTC))
+	a.deploy("invoice")
+	scan := func(id, file string) int {
+		t.Helper()
+		a.hooked("scanner", id, `{"supplier":"S-9","number":"`+id+`","file":"`+file+`","received":"2026-11-30T07:59:00Z","sent_by":"scan@acme.example"}`)
+		return len(a.runs("invoice"))
+	}
+	if n := scan("R-1", "scans/r1.txt"); n != 0 {
+		t.Errorf("%d runs without the file", n)
+	}
+	a.bucket.put(t, "inputs/scans/r1.txt", filepath.Join(root, s1Files))
+	if n := scan("R-2", "../blobs/r1.txt"); n != 0 {
+		t.Errorf("%d runs of a file outside", n)
+	}
+	before := len(a.bucket.keys("blobs/"))
+	if n := scan("R-3", "scans/r1.txt"); n != 1 || len(a.bucket.keys("blobs/")) == before {
+		t.Errorf("%d runs, %d blobs before and %d after", n, before, len(a.bucket.keys("blobs/")))
+	}
+}

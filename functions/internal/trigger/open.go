@@ -17,11 +17,10 @@ func Open(_ context.Context, f *boot.Function) (boot.Handler, error) {
 		return nil, err
 	}
 	client := s3.NewFromConfig(f.AWS)
-	files := Files{Definitions: c.Definitions, Objects: client, Bucket: f.Bucket, Blobs: c.Store}
 	blobs := remote.Blobs{Blobs: c.Store, Upload: core.Uploads{Client: client, Bucket: f.Bucket, Now: f.Now}.Sign}
 	uses := remote.Of(c.Coordinator).With(blobs).Only(remote.UseStart, remote.UsePublish, remote.UseBlob, remote.UseUpload)
 	return New(Config{
-		Coordinator: c.Coordinator, Definitions: c.Definitions, Files: files.Keep,
+		Coordinator: c.Coordinator, Definitions: c.Definitions, Files: c.Files.Keep,
 		Probe: c.Workers.Probe, Surroundings: core.Surroundings, Uses: uses.Serve, Now: f.Now, Log: f.Log,
 	}).Handle, nil
 }

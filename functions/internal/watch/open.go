@@ -5,14 +5,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/outerloop-dev/outerloop/functions/internal/boot"
 	"github.com/outerloop-dev/outerloop/functions/internal/core"
 	"github.com/outerloop-dev/outerloop/functions/internal/secret"
-	"github.com/outerloop-dev/outerloop/functions/internal/trigger"
 	"github.com/outerloop-dev/outerloop/pkg/alert"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator"
 	"github.com/outerloop-dev/outerloop/pkg/registry"
@@ -34,9 +32,8 @@ func Open(_ context.Context, f *boot.Function) (boot.Handler, error) {
 	}
 	secrets := &secret.Store{Client: secretsmanager.NewFromConfig(f.AWS), Name: f.Secret, Now: f.Now}
 	c.Alerts.Channels = func(p *registry.Project) map[string]alert.Channel { return channels(f, p, secrets) }
-	files := trigger.Files{Definitions: c.Definitions, Objects: s3.NewFromConfig(f.AWS), Bucket: f.Bucket, Blobs: c.Store}
 	return New(Config{
-		Coordinator: c.Coordinator, Files: files.Keep, DeadLetters: letters.Look, Gauge: Gauge{c.Coordinator}.Read,
+		Coordinator: c.Coordinator, Files: c.Files.Keep, DeadLetters: letters.Look, Gauge: Gauge{c.Coordinator}.Read,
 		Tell:    func(ctx context.Context) error { return c.Alerts.Send(ctx, c.Coordinator) },
 		Metrics: telemetry.EMF{Out: f.Out, Namespace: Namespace, Now: f.Now}, Project: f.Project, Now: f.Now, Log: f.Log,
 	}).Handle, nil

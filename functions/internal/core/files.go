@@ -1,4 +1,4 @@
-package trigger
+package core
 
 import (
 	"context"
@@ -20,15 +20,15 @@ import (
 // InputPrefix is where the files are in the bucket that loops' triggers name.
 const InputPrefix = "inputs/"
 
-// Objects is what is called of *s3.Client.
-type Objects interface {
+// Inputs is what is called of *s3.Client.
+type Inputs interface {
 	GetObject(context.Context, *s3.GetObjectInput, ...func(*s3.Options)) (*s3.GetObjectOutput, error)
 }
 
 // Files keeps files of the bucket as blobs, as an input of a run wants them.
 type Files struct {
 	Definitions coordinator.Definitions
-	Objects     Objects
+	Objects     Inputs
 	Bucket      string
 	Blobs       store.Blobs
 }
