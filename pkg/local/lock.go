@@ -27,6 +27,9 @@ type OwnedError struct {
 
 // Error names file and process.
 func (e *OwnedError) Error() string {
+	if e.Owner.PID == 0 {
+		return e.State + " is just being taken over by another process"
+	}
 	return fmt.Sprintf("%s is owned by process %d since %s", e.State, e.Owner.PID, e.Owner.Since.UTC().Format(time.RFC3339))
 }
 

@@ -177,6 +177,12 @@ func do[Answer any](ctx context.Context, s *Session, op string, body any) (answe
 		}
 		reply, err = s.request(ctx, Request{Op: op, Body: raw})
 	}
+	if errors.Is(err, errOwnerGone) && op == OpPublish {
+		return answer, fmt.Errorf("%w: the event may have been taken; look (outerloop runs) before it is sent again", err)
+	}
+	if errors.Is(err, errOwnerGone) {
+		return answer, fmt.Errorf("%w: the same command again does it, or says that it was done before", err)
+	}
 	if err != nil {
 		return answer, err
 	}
