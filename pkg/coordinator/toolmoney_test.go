@@ -232,3 +232,40 @@ func TestToolOfATool(t *testing.T) {
 		t.Errorf("%d are left, %d spent, %d reserved", left, spent, reserved)
 	}
 }
+
+// What an attempt cost more than was reserved for it is recorded as it is, and
+// the next call that would break the budget is not made (R49).
+func TestOvershootIsRecorded(t *testing.T) {
+	t.Parallel()
+	for name, cost := range map[string]int64{"above the reservation": 900_000, "above the budget": 1_200_000} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, run := studio(t)
+			first := byHand(t, w, run, "writer", "talk", "first")
+			if reserved := first.admit().Task.Budget; reserved >= cost {
+				t.Fatalf("%d are reserved", reserved)
+			}
+			first.settle(gate.SettleRequest{Failure: &gate.Failure{Class: outerloop.ClassTransient, Message: "cut", Cost: cost}})
+			if left, spent, reserved, _ := w.money(run); left != 1_000_000-cost || spent != cost || reserved != 0 {
+				t.Fatalf("%d are left, %d spent, %d reserved", left, spent, reserved)
+			}
+			out := byHand(t, w, run, "writer", "talk", "second").admit()
+			if out.Decision == gate.Go || out.Verdict == nil || !strings.Contains(out.Verdict.Cause, "the budget has") {
+				t.Errorf("the next attempt is %+v", out)
+			}
+			if left, spent, _, _ := w.money(run); left != 1_000_000-cost || spent != cost {
+				t.Errorf("%d are left, %d spent", left, spent)
+			}
+		})
+	}
+	w, run := studio(t) // a tool's overshoot is the run's, not its caller's
+	caller := byHand(t, w, run, "writer", "talk", "first")
+	own := caller.admit().Task.Budget
+	tool := caller.tool("poet", "tool", caller.ask("poet", `{"text":"x"}`))
+	tool.admit()
+	_, _, before, _ := w.money(run)
+	tool.settle(gate.SettleRequest{Result: costing(400_000)})
+	if _, spent, reserved, _ := w.money(run); spent != 400_000 || reserved >= before || reserved < own {
+		t.Errorf("%d are spent, %d of %d reserved", spent, reserved, before)
+	}
+}
