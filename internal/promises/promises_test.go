@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -111,7 +112,7 @@ func TestEveryPitfallHasItsTest(t *testing.T) {
 // is at hand.
 func behaviours(t *testing.T) map[string]int {
 	t.Helper()
-	want := map[string]int{"Start": 5, "Action": 3, "Failure": 6}
+	want := map[string]int{"Start": 5, "Action": 3, "Model": 4, "Failure": 6}
 	raw, err := os.ReadFile("../../../shared/PITFALLS.md")
 	if err != nil {
 		return want
@@ -123,7 +124,7 @@ func behaviours(t *testing.T) map[string]int {
 			section, _, _ = strings.Cut(name, " ")
 			section = strings.TrimSuffix(section, "s")
 		}
-		if strings.HasPrefix(line, "- ") && (section == "Start" || section == "Action" || section == "Failure") {
+		if strings.HasPrefix(line, "- ") && slices.Contains([]string{"Start", "Action", "Model", "Failure"}, section) {
 			want[section]++
 		}
 	}
