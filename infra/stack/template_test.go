@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/outerloop-dev/outerloop/infra/bundle"
+	"github.com/outerloop-dev/outerloop/pkg/cost"
 	"github.com/outerloop-dev/outerloop/pkg/registry"
 	"github.com/outerloop-dev/outerloop/pkg/store/dynamostore"
 )
@@ -187,8 +188,8 @@ func TestAlarms(t *testing.T) {
 		t.Error("alarms may not publish to the topic")
 	}
 	alarms := root.of("AWS::CloudWatch::Alarm")
-	if len(alarms) > 10 {
-		t.Errorf("%d alarms", len(alarms))
+	if priced := cost.Prices().Quantities["alarms_a_stack"]; float64(len(alarms)) != priced {
+		t.Errorf("%d alarms, and 'outerloop cost' knows of %v", len(alarms), priced)
 	}
 	for _, id := range alarms {
 		a := root.Resources[id].Properties

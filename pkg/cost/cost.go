@@ -63,7 +63,7 @@ func Of(q Question) (*Estimate, error) {
 		out.Month.DynamoDB += share.Watching.DynamoDB
 	}
 	out.Month.add(run, out.Runs)
-	out.Month.Fixed = e.fixed()
+	out.Month.Fixed, out.Stack = e.fixed(), e.stack()
 	out.Month.sum()
 	out.Savings = e.savings(out.Triggers, run.Total)
 	out.Extras = e.extras()
@@ -193,8 +193,20 @@ func (e *estimator) tokens(def *loop.Definition, w *loop.Worker, use stepUse, s 
 	s.Tokens += use.Times * (input*float64(model.Price.Input.Micro) + output*float64(model.Price.Output.Micro)) / micro / million
 }
 
-// fixed is what a loop costs in a month in which nothing runs: its alarm and
-// metric, and the polling of its workers' queues.
+// stack is what a deployment costs in a month whatever its loops do.
+func (e *estimator) stack() Stack {
+	rounds := e.quantity("watch_rounds_a_month")
+	s := Stack{
+		Alarms: e.of("alarm_month", e.quantity("alarms_a_stack")), Metrics: e.of("metric_month", e.quantity("metrics_a_stack")),
+		Watch: e.lambda(rounds, rounds*e.quantity("watch_seconds"), "watch_gb") + e.of("schedule_fire", rounds) +
+			e.of("read_unit", rounds*e.quantity("watch_read_units")) + e.of("write_unit", rounds*e.quantity("watch_write_units")),
+	}
+	s.Total = s.Alarms + s.Metrics + s.Watch
+	return s
+}
+
+// fixed is what a loop costs in a month in which nothing runs: the polling of
+// its workers' queues.
 func (e *estimator) fixed() float64 {
 	queues := map[string]bool{}
 	add := func(w *loop.Worker, mode charter.Mode) {
@@ -216,8 +228,7 @@ func (e *estimator) fixed() float64 {
 	if len(queues) > 0 {
 		e.assume(fmt.Sprintf("fixed: an idle queue is polled %.0f times a month, for each of %d workers with a queue", e.quantity("idle_receives_a_queue"), len(queues)))
 	}
-	return e.of("alarm_month", e.quantity("alarms_a_loop")) + e.of("metric_month", e.quantity("metrics_a_loop")) +
-		e.of("queue_request", float64(len(queues))*e.quantity("idle_receives_a_queue"))
+	return e.of("queue_request", float64(len(queues))*e.quantity("idle_receives_a_queue"))
 }
 
 // extras are what less smooth runs pay on top.

@@ -22,6 +22,16 @@ type Split struct {
 	Total float64 `json:"total"`
 }
 
+// Stack is what a deployment costs in a month whatever its loops do, once for all
+// of them: it is in no loop's month.
+type Stack struct {
+	Alarms  float64 `json:"alarms"`
+	Metrics float64 `json:"metrics"`
+	// Watch is the watch's function, its schedule and its look at the table.
+	Watch float64 `json:"watch"`
+	Total float64 `json:"total"`
+}
+
 // Counts is what one run uses.
 type Counts struct {
 	Transitions float64 `json:"transitions"`
@@ -49,6 +59,7 @@ type Estimate struct {
 	Run      Split          `json:"run"`
 	Month    Split          `json:"month"`
 	Runs     float64        `json:"runs_a_month"`
+	Stack    Stack          `json:"stack"`
 	Triggers []TriggerShare `json:"triggers"`
 	Savings  []Saving       `json:"savings"`
 	Extras   []Extra        `json:"extras"`
@@ -105,6 +116,9 @@ func (o *Estimate) round() {
 		for _, v := range []*float64{&s.Transitions, &s.Lambda, &s.DynamoDB, &s.SQS, &s.Tokens, &s.Other, &s.Fixed, &s.Total} {
 			*v = billionth(*v)
 		}
+	}
+	for _, v := range []*float64{&o.Stack.Alarms, &o.Stack.Metrics, &o.Stack.Watch, &o.Stack.Total} {
+		*v = billionth(*v)
 	}
 	for i := range o.Triggers {
 		t := &o.Triggers[i]

@@ -75,7 +75,8 @@ var priceNames = []string{
 var quantityNames = []string{
 	"worker_seconds_go", "worker_seconds_agent", "worker_seconds_other", "worker_gb", "gate_seconds", "gate_gb",
 	"gate_calls_a_step", "write_units_a_step", "read_units_a_step", "write_units_a_run", "queue_requests_a_step",
-	"log_kb_a_step", "idle_receives_a_queue", "metrics_a_loop", "alarms_a_loop", "model_input_tokens",
+	"log_kb_a_step", "idle_receives_a_queue", "metrics_a_stack", "alarms_a_stack",
+	"watch_rounds_a_month", "watch_seconds", "watch_gb", "watch_read_units", "watch_write_units", "model_input_tokens",
 	"model_tool_tokens", "bytes_a_token",
 }
 

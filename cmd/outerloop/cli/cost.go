@@ -26,8 +26,9 @@ func (a *app) costCommand() *cobra.Command {
 		Short: "Estimate what a loop costs on AWS, per run and per month",
 		Long: `Computes what a run costs from the states of the compiled machine, the agents' tokens and
 a dated price list, and a month from the fires of the schedules. The split says what is paid
-for; the savings, what the next longer interval would spare. What the declarations do not
-say is assumed, listed, and can be given.`,
+for; the savings, what the next longer interval would spare. What a deployment costs beside,
+whatever its loops do, stands in a line of its own. What the declarations do not say is
+assumed, listed, and can be given.`,
 		Example: `  outerloop cost crm-followup
   outerloop cost crm-followup --items follow_up=300 -o json
   outerloop cost support-triage --runs 4000`,
@@ -104,6 +105,8 @@ func (a *app) printCost(e *cost.Estimate) {
 	}
 	t.write(a, a.Out)
 	a.say("")
+	a.say("the deployment besides, once for all loops: %s a month (alarms %s, metrics %s, the watch %s)",
+		cost.Dollars(e.Stack.Total), cost.Dollars(e.Stack.Alarms), cost.Dollars(e.Stack.Metrics), cost.Dollars(e.Stack.Watch))
 	for _, share := range e.Triggers {
 		a.say("%s: %.0f runs a month, %s (%s)", share.ID, share.Runs, cost.Dollars(share.USD), share.Basis)
 	}
