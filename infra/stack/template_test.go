@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -130,7 +131,7 @@ func described(schema []types.KeySchemaElement) []string {
 // a charter's worker has its own gate.
 func TestFunctions(t *testing.T) {
 	t.Parallel()
-	functions := whole.functions()
+	functions, agents := whole.functions(), 0
 	for name, f := range functions {
 		if f.Properties["Runtime"] != "provided.al2023" || fmt.Sprint(f.Properties["Architectures"]) != "[arm64]" || f.Properties["Handler"] != "bootstrap" {
 			t.Errorf("%s: %v %v", name, f.Properties["Runtime"], f.Properties["Architectures"])
@@ -138,6 +139,12 @@ func TestFunctions(t *testing.T) {
 		worker, ok := strings.CutPrefix(name, "acme-worker-")
 		if !ok {
 			continue
+		}
+		if limit, set := at(f.Properties, "Environment", "Variables", "OUTERLOOP_MODEL_TIME").(string); set {
+			agents++
+			if d, err := time.ParseDuration(limit); err != nil || d <= 0 || d.Seconds() >= seconds(f.Properties["Timeout"])-15 {
+				t.Errorf("%s: one call of its model may take %s of its %v s, %v", name, limit, f.Properties["Timeout"], err)
+			}
 		}
 		gate, ok := functions["acme-gate-"+worker]
 		if !ok {
@@ -147,6 +154,9 @@ func TestFunctions(t *testing.T) {
 		if got := at(gate.Properties, "Environment", "Variables", "OUTERLOOP_WORKER"); got != worker {
 			t.Errorf("the gate of %s is that of %v", worker, got)
 		}
+	}
+	if agents == 0 {
+		t.Error("no agent's calls of its model are bounded")
 	}
 	whole.every(func(name string, tpl template) {
 		for _, id := range tpl.of("AWS::Logs::LogGroup") {

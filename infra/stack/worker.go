@@ -75,7 +75,7 @@ func (d *deployment) tools(u unit) ([]right, map[string]string) {
 	}
 	rights = append(rights, d.elsewhere(u.Charter, use, env)...)
 	if agent := u.Charter.Agent; agent != nil {
-		env["OUTERLOOP_CONTRACT"] = strconv.Itoa(u.Charter.Contract)
+		env["OUTERLOOP_CONTRACT"], env["OUTERLOOP_MODEL_TIME"] = strconv.Itoa(u.Charter.Contract), u.Charter.Dispatch.ModelTime().String()
 		rights = append(rights, d.model(agent.Model, use)...)
 		var called []string
 		for _, name := range agent.Calls {

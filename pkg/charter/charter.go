@@ -249,6 +249,10 @@ type Dispatch struct {
 	LongestWait time.Duration
 }
 
+// ModelTime is the part of an attempt's time that one call of a model may take: a
+// slow one then fails in time to be tried again, with a class. 0: no bound of its own.
+func (d Dispatch) ModelTime() time.Duration { return d.Timeout / 5 * 4 }
+
 // Agent is what kind agent needs.
 type Agent struct {
 	// Model names a model of the project; empty in a variant, which a run's

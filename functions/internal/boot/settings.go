@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"time"
 )
 
 // Var is the name of an environment variable.
@@ -26,6 +27,8 @@ const (
 	Worker Var = "OUTERLOOP_WORKER"
 	// Contract is the contract number of an agent's charter; unset: 1.
 	Contract Var = "OUTERLOOP_CONTRACT"
+	// ModelTime bounds one call of an agent's model, as 96s; unset: the attempt alone does.
+	ModelTime Var = "OUTERLOOP_MODEL_TIME"
 	// Gate is the function of a worker's gate.
 	Gate Var = "OUTERLOOP_GATE"
 	// Approval and Trigger are the functions that the console forwards writes to.
@@ -56,6 +59,7 @@ type Settings struct {
 	Project, Table, Bucket   string
 	Worker, Gate             string
 	Contract                 int
+	ModelTime                time.Duration
 	Approval, Trigger        string
 	TriggerQueue, AlertTopic string
 	Secrets                  string
@@ -90,6 +94,11 @@ func Read(getenv func(string) string, need ...Var) (Settings, error) {
 	}
 	if text := get(LogLevel); text != "" {
 		wrong(LogLevel, s.LogLevel.UnmarshalText([]byte(text)))
+	}
+	if text := get(ModelTime); text != "" {
+		var err error
+		s.ModelTime, err = time.ParseDuration(text)
+		wrong(ModelTime, err)
 	}
 	if text := get(Contract); text != "" {
 		n, err := strconv.Atoi(text)

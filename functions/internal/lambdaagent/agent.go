@@ -26,7 +26,8 @@ import (
 )
 
 // Open makes the function of its surroundings: OUTERLOOP_WORKER is the charter,
-// OUTERLOOP_CONTRACT its contract number.
+// OUTERLOOP_CONTRACT its contract number, OUTERLOOP_MODEL_TIME what one call of
+// its model may take.
 func Open(_ context.Context, f *boot.Function) (boot.Handler, error) {
 	secrets := &secret.Store{Client: secretsmanager.NewFromConfig(f.AWS), Name: f.Secret, Now: f.Now}
 	models := &Models{
@@ -46,7 +47,7 @@ func Open(_ context.Context, f *boot.Function) (boot.Handler, error) {
 			},
 		},
 	}
-	w, err := agent.New(f.Worker, agent.Options{Open: models.Open, Contract: f.Contract, Log: f.Log})
+	w, err := agent.New(f.Worker, agent.Options{Open: models.Open, Contract: f.Contract, Timeout: f.ModelTime, Log: f.Log})
 	if err != nil {
 		return nil, err
 	}

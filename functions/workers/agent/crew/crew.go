@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/outerloop-dev/outerloop/functions/workers/agent"
 	llm "github.com/outerloop-dev/outerloop/pkg/agent"
@@ -17,10 +16,6 @@ import (
 	"github.com/outerloop-dev/outerloop/pkg/project"
 	"github.com/outerloop-dev/outerloop/pkg/worker"
 )
-
-// callShare is the part of an attempt's time that one model call may take: a
-// slow one then fails in time to be tried again, with a class.
-const callShare = 0.8
 
 // Of makes the workers, ordered by name: of the charters of kind agent, and of
 // those whose work a model may do. They ask the model that the run has pinned.
@@ -58,8 +53,8 @@ func one(p *project.Project, c *charter.Charter, with catalog.With, o agent.Opti
 		o.Model, o.Price = offer.Model, offer.Price
 	}
 	o.Contract = c.Contract
-	if o.Timeout == 0 && c.Dispatch.Timeout > 0 {
-		o.Timeout = time.Duration(float64(c.Dispatch.Timeout) * callShare)
+	if o.Timeout == 0 {
+		o.Timeout = c.Dispatch.ModelTime()
 	}
 	return agent.New(c.Worker, o)
 }
