@@ -65,7 +65,8 @@ func TestPrune(t *testing.T) {
 		b.want(0, "approve", request["id"].(string), "--by", "lead@acme.example", "--reason", "checked")
 	}
 	actions := actionsDone(t, b)
-	b.want(0, "prune", "--before", later, "--loop", "other").has(t, "0 runs")
+	b.want(0, "prune", "--before", later, "--loop", "booking").has(t, "0 runs")
+	b.want(cli.ExitUsage, "prune", "--loop", "crm-folowup").has(t, "did you mean crm-followup?")
 	done := object(t, b.want(0, "prune", "--before", later, "-o", "json").out)
 	if done["runs"] != 1.0 || done["executions"] != 1.0 || done["bytes"].(float64) <= 0 {
 		t.Errorf("pruned %v", done)

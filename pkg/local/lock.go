@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -40,7 +41,13 @@ func (e *OwnedError) Unwrap() error { return ErrOwned }
 // dies, however it dies; the file itself stays.
 type lock struct{ file *os.File }
 
-func lockPath(state string) string { return state + ".lock" }
+// lockPath is beside the file itself, whatever link leads to it: one file has one owner.
+func lockPath(state string) string {
+	if file, err := filepath.EvalSymlinks(state); err == nil {
+		state = file
+	}
+	return state + ".lock"
+}
 
 // acquire takes the lock without waiting. Errors: *OwnedError, store.ErrReadOnly.
 func acquire(state string) (*lock, error) {

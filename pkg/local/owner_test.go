@@ -28,6 +28,14 @@ func TestOneOwnerManyVisitors(t *testing.T) {
 	if !errors.As(err, &owned) || !errors.Is(err, local.ErrOwned) || owned.Owner.PID != os.Getpid() || owned.Owner.Socket == "" {
 		t.Fatalf("second owner: %v", err)
 	}
+	linked := cfg
+	linked.State = filepath.Join(t.TempDir(), "link.db")
+	if err := os.Symlink(cfg.State, linked.State); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := local.Open(t.Context(), linked); !errors.Is(err, local.ErrOwned) {
+		t.Errorf("an owner of the same file through a link: %v", err)
+	}
 	info, err := os.Stat(owned.Owner.Socket)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("socket %v, %v", info, err)

@@ -224,7 +224,7 @@ func (a *app) here(path string) string {
 func one(what, list string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
-		case len(args) == 0:
+		case len(args) == 0 || args[0] == "":
 			return usage(fmt.Sprintf("%s needs %s", cmd.CommandPath(), what), list)
 		case len(args) > 1:
 			return usage(fmt.Sprintf("%s takes one %s; %q is too much", cmd.CommandPath(), what, args[1]),

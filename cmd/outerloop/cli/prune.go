@@ -35,6 +35,11 @@ action is done twice, facts and figures.`,
 				}
 				req.Before = at
 			}
+			if req.Loop != "" {
+				if err := a.knownLoop(cmd.Context(), req.Loop); err != nil {
+					return err
+				}
+			}
 			return a.prune(cmd.Context(), req)
 		},
 	}

@@ -63,3 +63,26 @@ func copied(t *testing.T, from, to string) {
 		t.Fatal(err)
 	}
 }
+
+// TestThroughALink: a store that is opened through a symbolic link is the file's,
+// with the file's log.
+func TestThroughALink(t *testing.T) {
+	t.Parallel()
+	path, s := open(t, sqlitestore.Options{})
+	fill(t, s, 20) // in the log, not yet in the file
+	link := filepath.Join(t.TempDir(), "link.db")
+	if err := os.Symlink(path, link); err != nil {
+		t.Skip(err)
+	}
+	linked, err := sqlitestore.OpenReadOnly(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := linked.List(t.Context(), store.Query{Index: store.ByList, Part: "LIST"})
+	if err := errors.Join(err, linked.Check(t.Context()), linked.Close()); err != nil || len(page.Items) != 20 {
+		t.Errorf("%d items through the link, %v", len(page.Items), err)
+	}
+	if _, err := os.Stat(link + "-wal"); err == nil {
+		t.Error("a log stands beside the link")
+	}
+}

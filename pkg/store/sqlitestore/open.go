@@ -95,7 +95,8 @@ func Open(path string, opts Options) (*Store, error) {
 }
 
 func open(path string, opts Options) (*Store, error) {
-	if err := inspect(path, true); err != nil {
+	path, err := inspect(path, true)
+	if err != nil {
 		return nil, err
 	}
 	// Where the system has no fdatasync, the default is as durable.
@@ -166,14 +167,31 @@ func prepare(db *conn, opts Options) error {
 	return db.run("BEGIN IMMEDIATE", "ROLLBACK") // read-only and busy files show now
 }
 
-// inspect gives the clear errors that SQLite has no words for.
-func inspect(path string, write bool) error {
-	if !write {
-		found, err := os.Stat(path)
-		if err != nil {
+// inspect gives the clear errors that SQLite has no words for, and the file
+// itself where a link leads to it: its log stands beside that.
+func inspect(path string, write bool) (string, error) {
+	if write {
+		if err := writable(path); err != nil {
+			return "", err
+		}
+	}
+	found, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	if path, err = filepath.EvalSymlinks(path); err != nil {
+		return "", err
+	}
+	return path, errors.Join(regular(found), foreignLog(path))
+}
+
+// writable creates the file where there is none, and tells what stands in the way
+// of writing it.
+func writable(path string) error {
+	if found, err := os.Stat(path); err == nil {
+		if err := regular(found); err != nil {
 			return err
 		}
-		return errors.Join(regular(found), foreignLog(path))
 	}
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -184,18 +202,14 @@ func inspect(path string, write bool) error {
 	if err != nil {
 		return unwritable("the file", err)
 	}
-	found, err := file.Stat()
-	if err := errors.Join(err, file.Close()); err != nil {
-		return err
-	}
-	if err := regular(found); err != nil {
+	if err := file.Close(); err != nil {
 		return err
 	}
 	probe, err := os.CreateTemp(dir, ".outerloop-probe-*")
 	if err != nil {
 		return unwritable("its directory, where the log must stand,", err)
 	}
-	return errors.Join(probe.Close(), os.Remove(probe.Name()), foreignLog(path))
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
 func regular(found fs.FileInfo) error {
@@ -226,7 +240,8 @@ func OpenReadOnly(path string) (*Store, error) {
 }
 
 func openReadOnly(path string) (*Store, error) {
-	if err := inspect(path, false); err != nil {
+	path, err := inspect(path, false)
+	if err != nil {
 		return nil, err
 	}
 	db, err := dialToRead(path)
