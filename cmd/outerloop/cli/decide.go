@@ -183,12 +183,26 @@ func (a *app) decide(ctx context.Context, req coordinator.DecideRequest) error {
 	var view coordinator.ApprovalView
 	run, err := a.acting(ctx, func(s session) (string, error) {
 		view, err = s.Decide(ctx, req)
+		if err == nil {
+			a.sayDecision(view) // before the run is driven on, or watched
+		}
 		return view.Run, err
 	})
 	if err != nil {
 		return err
 	}
 	return a.printDecision(ctx, run, view)
+}
+
+// sayDecision says what was recorded.
+func (a *app) sayDecision(view coordinator.ApprovalView) {
+	switch {
+	case a.asJSON():
+	case view.Decision == "":
+		a.say("%s  recorded; more people must approve", a.bold(view.ID))
+	default:
+		a.say("%s  %s by %s", a.bold(view.ID), a.statusText(view.Decision), plain(view.By))
+	}
 }
 
 // decisionDocument is what approve and reject print with -o json: the request
@@ -205,11 +219,6 @@ func (a *app) printDecision(ctx context.Context, run string, view coordinator.Ap
 	}
 	if a.asJSON() {
 		return a.writeJSON(decisionDocument{ApprovalView: view, State: state.RunView})
-	}
-	if view.Decision == "" {
-		a.say("%s  recorded; more people must approve", a.bold(view.ID))
-	} else {
-		a.say("%s  %s by %s", a.bold(view.ID), a.statusText(view.Decision), plain(view.By))
 	}
 	for _, step := range state.Steps {
 		if step.Path == view.Step {

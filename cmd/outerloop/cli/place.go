@@ -95,7 +95,7 @@ const (
 	// restAfter is for how long a run must stand still with something that waits
 	// for a person, and nothing under way, to be at rest; idleAfter the same
 	// where nothing waits for a person.
-	restAfter, idleAfter = 6, 120
+	restAfter, idleAfter = 3, 120
 )
 
 // poll is the unit of time in which a deployment is asked.
