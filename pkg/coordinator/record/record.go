@@ -127,7 +127,7 @@ func JSON(value any) ([]byte, error) {
 }
 
 func decode(item *store.Item, into any) error {
-	err := error(nil)
+	var err error
 	if long, ok := into.(lean); ok {
 		err = long.unlean(item.Body)
 	} else {
