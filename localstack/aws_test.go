@@ -22,7 +22,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
@@ -194,7 +193,7 @@ func (s *deployedStack) awaitRun(subject string) (run string) {
 // outcome adds what the outbox in the bucket holds.
 func (s *deployedStack) outcome(run string) outcome {
 	s.Helper()
-	out, client := s.commands.outcome(run), s3.NewFromConfig(s.aws, func(o *s3.Options) { o.UsePathStyle = true })
+	out, client := s.commands.outcome(run), s.objects()
 	prefix := "connections/mail/"
 	list, err := client.ListObjectsV2(s.Context(), &s3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: &prefix})
 	must(s, err)
@@ -254,9 +253,8 @@ func (s *deployedStack) secret(name, value string) {
 	}
 }
 
-func (s *deployedStack) queues() *sqs.Client     { return sqs.NewFromConfig(s.aws) }
-func (s *deployedStack) machines() *sfn.Client   { return sfn.NewFromConfig(s.aws) }
-func (s *deployedStack) table() *dynamodb.Client { return dynamodb.NewFromConfig(s.aws) }
+func (s *deployedStack) queues() *sqs.Client   { return sqs.NewFromConfig(s.aws) }
+func (s *deployedStack) machines() *sfn.Client { return sfn.NewFromConfig(s.aws) }
 
 // dies is the code of a function that ends at its start.
 func dies() []byte {

@@ -1,7 +1,10 @@
 package localstack_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -13,8 +16,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
-
-	"github.com/outerloop-dev/outerloop/pkg/store/dynamostore"
 )
 
 // rows is how many of the export's rows the second run gets.
@@ -26,7 +27,7 @@ func (s *deployedStack) webhooks() string {
 	s.Helper()
 	s.secret("crm-hook-new", "not yet in use")
 	s.secret("crm-hook", "known to the CRM alone")
-	body := `{"exported":"` + exported + `","file":"` + s.upload() + `"}`
+	body := `{"exported":"` + exported + `","file":"` + s.puts() + `"}`
 	for _, delivery := range []struct {
 		what, secret, id string
 		want             int
@@ -44,20 +45,44 @@ func (s *deployedStack) webhooks() string {
 	return s.awaitRun(exported[:10])
 }
 
-// upload keeps a part of the export as a blob, and answers its reference.
-func (s *deployedStack) upload() string {
+// puts puts a part of the export where webhooks' files are, as the CRM would, and
+// answers the name that the webhook gives.
+func (s *deployedStack) puts() string {
 	s.Helper()
+	const name = "exports/last-week.csv"
 	content, err := os.ReadFile(filepath.Join(s.dir, "exports", "crm.csv"))
 	must(s, err)
 	lines := strings.SplitAfterN(string(content), "\n", rows+2)
-	blobs, err := dynamostore.New(dynamostore.Config{
-		Client: s.table(), Table: project, Bucket: s.bucket, Prefix: "blobs/", Now: time.Now,
-		Objects: s3.NewFromConfig(s.aws, func(o *s3.Options) { o.UsePathStyle = true }),
+	_, err = s.objects().PutObject(s.Context(), &s3.PutObjectInput{
+		Bucket: &s.bucket, Key: aws.String("inputs/" + name), Body: strings.NewReader(strings.Join(lines[:rows+1], "")),
 	})
 	must(s, err)
-	ref, err := blobs.PutBlob(s.Context(), []byte(strings.Join(lines[:rows+1], "")))
+	return name
+}
+
+// large is a file over what one call carries, in bytes.
+const large = 5 << 20
+
+// uploads hands over a file that is too large for one call: it goes to the bucket
+// by a signed address. It belongs to the week that has its run, so that none starts.
+func (s *deployedStack) uploads() {
+	s.Helper()
+	content, err := os.ReadFile(filepath.Join(s.dir, "exports", "crm.csv"))
 	must(s, err)
-	return ref
+	content = append(content, bytes.Repeat([]byte("\n"), large)...)
+	must(s, os.WriteFile(filepath.Join(s.dir, "exports", "large.csv"), content, 0o600))
+	answer := s.outerloop(2, "run", loopName, "--input", "exports/large.csv", "--as-of", nominal)
+	key := fmt.Sprintf("%x", sha256.Sum256(content))
+	kept, err := s.objects().HeadObject(s.Context(), &s3.HeadObjectInput{Bucket: &s.bucket, Key: aws.String("blobs/sha256/" + key[:2] + "/" + key)})
+	must(s, err)
+	if aws.ToInt64(kept.ContentLength) != int64(len(content)) {
+		s.Errorf("the bucket has %d of %d bytes", aws.ToInt64(kept.ContentLength), len(content))
+	}
+	note("a file of %d bytes is in the bucket, by a signed upload\n%s", len(content), head(answer, 3))
+}
+
+func (s *deployedStack) objects() *s3.Client {
+	return s3.NewFromConfig(s.aws, func(o *s3.Options) { o.UsePathStyle = true })
 }
 
 // breaks gives a worker code that ends at its start. AWS would deliver its

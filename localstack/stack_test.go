@@ -47,6 +47,7 @@ func TestStack(t *testing.T) {
 	}
 	note("%d steps with the same outcomes, the same dashboard (%v mails, %v declined) and the same %d mails as the embedded run", len(got.Steps), got.Dashboard["mails"], got.Dashboard["declined"], len(got.Mails))
 	s.figures(run)
+	s.uploads()
 
 	say("S1 from a signed webhook, while its writer dies at every start")
 	s.breaks("followup-writer")
