@@ -22,6 +22,8 @@ func TestWhatThisProgramCannotRunIsNotStarted(t *testing.T) {
 	b.want(cli.ExitUsage, with("--model", "bedrock:anthropic.model-1:0", "--model-price", "2.00/8.00")...).
 		has(t, "needs the worker researcher", "built without Amazon Bedrock", "go build -tags bedrock -o build/outerloop ./cmd/outerloop", "nothing was started")
 	b.want(cli.ExitUsage, with("--model", "frob:x", "--model-price", "0/0")...).has(t, `kind "frob"`, "nothing was started")
+	b.want(cli.ExitFailed, with("--model", "openai:http://127.0.0.1:1#x", "--model-price", "0/0")...).
+		has(t, "nobody answers at http://127.0.0.1:1", "nothing was started", "start the model's server")
 	b.edit("outerloop.yaml", "recorded: {kind: scripted, url: samples/recorded}", "recorded: {kind: scripted, url: samples/lost}")
 	b.want(cli.ExitUsage, marketResearch...).has(t, "needs the worker researcher", "no such file")
 	if _, err := os.Stat(filepath.Join(b.dir, ".outerloop")); err == nil {

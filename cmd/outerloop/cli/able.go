@@ -1,13 +1,48 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"maps"
+	"net"
+	"net/http"
+	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/outerloop-dev/outerloop/pkg/loop"
 )
+
+// answersSoon is how long a chosen model's endpoint may take to accept a connection.
+const answersSoon = 3 * time.Second
+
+// reached refuses a chosen model whose endpoint nobody listens at: each attempt
+// would fail, and people would wait for what was not started. Where a proxy
+// stands before it, nothing is asked.
+func reached(ctx context.Context, model string) error {
+	rest, found := strings.CutPrefix(model, "openai:")
+	address, _, _ := strings.Cut(rest, "#")
+	at, err := url.Parse(address)
+	if !found || err != nil || at.Host == "" {
+		return nil // said elsewhere
+	}
+	if proxy, err := http.ProxyFromEnvironment(&http.Request{URL: at}); err != nil || proxy != nil {
+		return nil
+	}
+	port := at.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[at.Scheme]
+	}
+	ctx, cancel := context.WithTimeout(ctx, answersSoon)
+	defer cancel()
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(at.Hostname(), port))
+	if err != nil {
+		return &exit{code: ExitFailed, err: fmt.Errorf("nobody answers at %s, where the model is to be asked: %w; nothing was started", plain(address), err),
+			remedies: []string{"start the model's server, or name where it is: --model openai:URL#ID"}}
+	}
+	return conn.Close()
+}
 
 // able refuses to start a loop of which this program cannot run a worker: its
 // run would wait for it until the deadline.

@@ -84,7 +84,7 @@ func (a *app) run(ctx context.Context, name string, flags runFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := a.startable(p, name, flags); err != nil {
+	if err := a.startable(ctx, p, name, flags); err != nil {
 		return err
 	}
 	started, idle, err := a.startAndDrive(ctx, p, req, input)
@@ -95,7 +95,7 @@ func (a *app) run(ctx context.Context, name string, flags runFlags) error {
 }
 
 // startable refuses to start what cannot run there.
-func (a *app) startable(p opened, name string, flags runFlags) error {
+func (a *app) startable(ctx context.Context, p opened, name string, flags runFlags) error {
 	if a.far() {
 		if flags.model != "" {
 			return usage("--model chooses for runs of this machine; a deployed loop has the models that it was deployed with", "leave --model away")
@@ -108,7 +108,10 @@ func (a *app) startable(p opened, name string, flags runFlags) error {
 	if err := p.current(name); err != nil {
 		return err
 	}
-	return a.able(p, name)
+	if err := a.able(p, name); err != nil {
+		return err
+	}
+	return reached(ctx, flags.modelFlags.filled(a.Getenv).model)
 }
 
 // prepare reads and checks everything that can be wrong before a run exists.
