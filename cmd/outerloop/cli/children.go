@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 
 	"github.com/outerloop-dev/outerloop"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator"
@@ -36,6 +37,12 @@ func openChildren(ctx context.Context, r reader, run string) ([]coordinator.RunV
 		}
 	}
 	return append(blocked, others...), nil
+}
+
+// waitsForLoop tells whether a step of the run may wait for a sub-loop: one that is
+// open and has no worker. Without one no list of runs is read.
+func waitsForLoop(v coordinator.ShowView) bool {
+	return slices.ContainsFunc(v.Steps, func(s coordinator.StepView) bool { return s.Worker == "" && s.Status != outerloop.StepSettled })
 }
 
 // code is the exit code of a run and the runs of its sub-loops: a run that waits

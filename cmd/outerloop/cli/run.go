@@ -226,7 +226,7 @@ func (a *app) readRun(ctx context.Context, run string) (runState, error) {
 		if found.approvals, err = r.Approvals(ctx, coordinator.ApprovalsQuery{Run: run}); err != nil {
 			return err
 		}
-		if found.exceptions, err = r.Exceptions(ctx, coordinator.ExceptionsQuery{Run: run}); err != nil || found.show.Status.Closed() {
+		if found.exceptions, err = r.Exceptions(ctx, coordinator.ExceptionsQuery{Run: run}); err != nil || found.show.Status.Closed() || !waitsForLoop(found.show) {
 			return err
 		}
 		found.children, err = openChildren(ctx, r, run)
