@@ -238,7 +238,7 @@ func (q *call) quotaKey(ctx context.Context, rule *loop.ActionRule, a *record.Ac
 			return "", err
 		}
 	}
-	return q.text(ctx, rule.QuotaBy, q.index, nil, "")
+	return q.keyText(ctx, "what the quota counts by", rule.QuotaBy, texting{items: q.index})
 }
 
 // verifies tells whether the declared rule lets a worker find out.

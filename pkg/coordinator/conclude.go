@@ -113,7 +113,7 @@ func (q *delivered) effects(ctx context.Context, step *record.Step, end ending) 
 	var ops []store.Op
 	for i := range q.node.Writes {
 		w := &q.node.Writes[i]
-		name, err := q.text(ctx, w.Fact, q.index, end.work, "")
+		name, err := q.keyText(ctx, "fact's name", w.Fact, texting{q.index, end.work})
 		if err != nil {
 			return nil, err
 		}

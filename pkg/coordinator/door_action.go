@@ -28,14 +28,11 @@ func (q *call) resolveAction(ctx context.Context, p *prepared, approval *record.
 	if p.key, err = q.actionKey(ctx, action); err != nil {
 		return err
 	}
-	p.entry = outerloop.ActionEntry(p.key, action.Declared.Name)
-	if len(p.entry) > record.MaxEntry {
-		return &fault{class: outerloop.ClassMissingInput, final: true, cause: fmt.Sprintf("action key is %d bytes long, at most %d are possible", len(p.entry), record.MaxEntry)}
+	if p.entry, err = keyed("action key", outerloop.ActionEntry(p.key, action.Declared.Name)); err != nil {
+		return err
 	}
-	if action.Resource != nil {
-		if p.resource, err = q.text(ctx, action.Resource, q.index, nil, ""); err != nil {
-			return err
-		}
+	if p.resource, err = q.keyText(ctx, "resource", action.Resource, texting{items: q.index}); err != nil {
+		return err
 	}
 	stage, err := q.stage(ctx, action)
 	if err != nil {

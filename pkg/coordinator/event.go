@@ -39,6 +39,11 @@ func (c *Coordinator) Publish(ctx context.Context, req PublishRequest) (Publishe
 	if req.Event == "" || strings.Contains(req.Event, ":") {
 		return Published{}, &InputError{What: "event", Faults: []string{"has no name"}}
 	}
+	for what, text := range map[string]string{"name": req.Event, "id": req.ID} {
+		if why := notKey("its "+what, text); why != "" {
+			return Published{}, &InputError{What: "event", Faults: []string{why}}
+		}
+	}
 	data, err := parse("event "+req.Event, orNull(req.Data))
 	if err != nil {
 		return Published{}, err

@@ -91,7 +91,7 @@ func (q *delivered) readThese(ctx context.Context, p *prepared, needed func(name
 	names := make([]string, len(q.node.Reads))
 	keys := make([]store.Key, len(q.node.Reads))
 	for i, read := range q.node.Reads {
-		name, err := q.text(ctx, read.Fact, q.index, nil, "")
+		name, err := q.keyText(ctx, "fact's name", read.Fact, texting{items: q.index})
 		if err != nil {
 			return err
 		}
