@@ -126,18 +126,21 @@ func (c *Coordinator) letterException(ctx context.Context, l Letter, d gate.Deli
 	if len(l.Body) > LetterKept {
 		exc.Detail += fmt.Sprintf(", of which the first %d are kept", LetterKept)
 	}
-	if l.Receives > 0 {
+	switch {
+	case l.Receives == 1:
+		exc.Tried = "it was delivered once"
+	case l.Receives > 1:
 		exc.Tried = fmt.Sprintf("it was delivered %d times", l.Receives)
 	}
 	if l.token() != "" {
 		exc.State = "it is out of its queue; the task that waited for it has failed, and its step's rule decides"
 	}
-	def, err := c.definitionFor(ctx, d.Run, l.Worker)
+	def, hash, err := c.definitionFor(ctx, d.Run, l.Worker)
 	if err != nil {
 		return nil, err
 	}
 	if def != nil {
-		exc.Loop, exc.Owner = def.Loop.Name, def.Loop.Owner
+		exc.Loop, exc.Owner, exc.Definition = def.Loop.Name, def.Loop.Owner, hash
 	}
 	switch err := c.write(ctx, exc.Put()); {
 	case errors.Is(err, store.ErrCondition): // somebody else was quicker
@@ -154,49 +157,58 @@ func (c *Coordinator) letterException(ctx context.Context, l Letter, d gate.Deli
 // definitionFor is the definition of a run that there is, else that of a loop in
 // which the worker works, else of any loop: whose people are to be asked. nil:
 // there is no loop.
-func (c *Coordinator) definitionFor(ctx context.Context, run, worker string) (*loop.Definition, error) {
+func (c *Coordinator) definitionFor(ctx context.Context, run, worker string) (*loop.Definition, string, error) {
 	if run != "" {
 		def, err := c.definitionOf(ctx, run)
-		if err == nil || !errors.Is(err, ErrNoRun) && !errors.Is(err, ErrNoDefinition) {
-			return def, err
+		if err == nil {
+			hash, _ := c.pins.get(run)
+			return def, hash, nil
+		}
+		if !errors.Is(err, ErrNoRun) && !errors.Is(err, ErrNoDefinition) {
+			return nil, "", err
 		}
 	}
 	if c.cfg.Loops == nil {
-		return nil, nil
+		return nil, "", nil
 	}
 	names, err := c.cfg.Loops(ctx)
 	var some *loop.Definition
+	var of string
 	for _, name := range names {
-		def, _, err := c.latest(ctx, name)
+		def, hash, err := c.latest(ctx, name)
 		switch {
 		case errors.Is(err, ErrNoLoop) || errors.Is(err, ErrNoDefinition):
 			continue
 		case err != nil:
-			return nil, err
+			return nil, "", err
 		case def.Workers[worker] != nil:
-			return def, nil
+			return def, hash, nil
 		case some == nil:
-			some = def
+			some, of = def, hash
 		}
 	}
-	return some, err
+	return some, of, err
 }
 
 // definitionOfException is that of its run; of a message that belongs to none,
-// that of the loop whose owner was asked, else of any.
+// that of the loop whose owner was asked, as it was then, else as it is, else of
+// any loop. Error: ErrNoDefinition.
 func (c *Coordinator) definitionOfException(ctx context.Context, exc *record.Exception) (*loop.Definition, error) {
 	if exc.Run != "" {
 		return c.definitionOf(ctx, exc.Run)
 	}
-	if exc.Loop != "" {
-		def, _, err := c.latest(ctx, exc.Loop)
-		if err == nil || !errors.Is(err, ErrNoLoop) {
+	if exc.Definition != "" {
+		def, err := c.cfg.Definitions.Definition(ctx, exc.Definition)
+		if !errors.Is(err, ErrNoDefinition) {
 			return def, err
 		}
+		if def, _, err = c.latest(ctx, exc.Loop); err == nil {
+			return def, nil
+		}
 	}
-	def, err := c.definitionFor(ctx, "", "")
+	def, _, err := c.definitionFor(ctx, "", "")
 	if err == nil && def == nil {
-		err = ErrNoLoop
+		err = ErrNoDefinition
 	}
 	return def, err
 }
@@ -208,7 +220,7 @@ func (c *Coordinator) shownBody(ctx context.Context, exc *record.Exception) (str
 		return exc.Body, nil
 	}
 	def, err := c.definitionOfException(ctx, exc)
-	if errors.Is(err, ErrNoLoop) || errors.Is(err, ErrNoDefinition) {
+	if errors.Is(err, ErrNoDefinition) {
 		return schema.Redacted, nil
 	}
 	names := sensitiveNames(def)

@@ -213,16 +213,14 @@ func failed(name, message string) durable.Result {
 func (e *Engine) deliver(ctx context.Context, p *pool, m *durable.Message) error {
 	var delivery gate.Delivery
 	if err := json.Unmarshal(m.Body, &delivery); err != nil || delivery.Run == "" || delivery.Step == "" {
-		if err := e.bury(ctx, m, outerloop.ErrorFatal); err != nil && !e.stopped() {
-			e.cfg.Log.Warn("a message that nobody can read is still there", "queue", m.Queue, "message", m.ID, "error", err)
-			return e.core.Return(ctx, m, e.soon(again(m.Receives)))
-		}
-		return nil
+		return e.unreadable(ctx, m)
 	}
 	handled, err := e.handle(ctx, p, delivery, func(_ context.Context, until time.Time) { e.core.Extend(m, until) })
 	switch {
 	case e.stopped():
 		return nil //nolint:nilerr // the next owner delivers it again
+	case belongsNowhere(err):
+		return e.unreadable(ctx, m)
 	case err != nil:
 		e.cfg.Log.Warn("a delivery failed", "queue", m.Queue, "message", m.ID, "error", err)
 		return e.core.Return(ctx, m, e.soon(again(m.Receives)))
@@ -234,6 +232,23 @@ func (e *Engine) deliver(ctx context.Context, p *pool, m *durable.Message) error
 		return e.core.Return(ctx, m, e.soon(again(m.Receives)))
 	}
 	return e.core.Postpone(ctx, m, handled.Later)
+}
+
+// belongsNowhere tells whether the gate has said of a delivery what no other try
+// changes: its run, definition or step is not there, or is not this worker's.
+func belongsNowhere(err error) bool {
+	return errors.Is(err, coordinator.ErrNoRun) || errors.Is(err, coordinator.ErrNotAllowed) || errors.Is(err, coordinator.ErrNoDefinition)
+}
+
+// unreadable buries a message that is no delivery, or none of this state file.
+// Where that fails, it comes again.
+func (e *Engine) unreadable(ctx context.Context, m *durable.Message) error {
+	err := e.bury(ctx, m, outerloop.ErrorFatal)
+	if err == nil || e.stopped() {
+		return nil
+	}
+	e.cfg.Log.Warn("a message that nobody can read is still there", "queue", m.Queue, "message", m.ID, "error", err)
+	return e.core.Return(ctx, m, e.soon(again(m.Receives)))
 }
 
 // bury takes a message out of the way that nobody can answer: what can be read

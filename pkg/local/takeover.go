@@ -3,10 +3,8 @@ package local
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
-	"github.com/outerloop-dev/outerloop/pkg/coordinator"
 	"github.com/outerloop-dev/outerloop/pkg/gate"
 	"github.com/outerloop-dev/outerloop/pkg/local/durable"
 )
@@ -47,7 +45,7 @@ func (e *Engine) abandon(ctx context.Context, body json.RawMessage) error {
 		return nil
 	}
 	err := e.coord.Abandon(ctx, d)
-	if errors.Is(err, coordinator.ErrNoRun) {
+	if belongsNowhere(err) { // who receives it says so
 		return nil
 	}
 	if err != nil {

@@ -29,11 +29,13 @@ type Exception struct {
 	Blocks bool `json:"blocks"`
 	// Entry is the action whose outcome is asked.
 	Entry string `json:"entry,omitempty"`
-	// Queue and Body are of a message that nobody can read; it belongs to no run.
-	Queue string    `json:"queue,omitempty"`
-	Body  string    `json:"body,omitempty"`
-	Ways  []string  `json:"ways"`
-	Since time.Time `json:"since"`
+	// Queue and Body are of a message that nobody can read, which belongs to no
+	// run; Definition is the loop's whose people are asked.
+	Queue      string    `json:"queue,omitempty"`
+	Body       string    `json:"body,omitempty"`
+	Definition string    `json:"definition,omitempty"`
+	Ways       []string  `json:"ways"`
+	Since      time.Time `json:"since"`
 	// Token waits for the answer where the step's rule asks.
 	Token     string `json:"token,omitempty"`
 	Delivered bool   `json:"delivered,omitempty"`
