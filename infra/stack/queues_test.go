@@ -2,7 +2,9 @@ package stack
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -83,6 +85,7 @@ func TestDeadLetters(t *testing.T) {
 
 // state is what is read of a machine's states, at any depth.
 type state struct {
+	Type, Comment  string
 	Resource       string
 	TimeoutSeconds float64
 	Parameters     struct{ FunctionName, QueueUrl string }
@@ -209,5 +212,46 @@ func TestOrder(t *testing.T) {
 		if got := after(tt.kind, tt.id); !slices.ContainsFunc(got, func(s string) bool { return strings.HasPrefix(s, tt.before) }) {
 			t.Errorf("%s comes after %v, and not after %s", tt.id, got, tt.before)
 		}
+	}
+}
+
+// The machines read like the loops in Step Functions' console: each says which
+// loop and version it is, each state what it does. Definitions are assets, so
+// that no template comes near its limit.
+func TestMachines(t *testing.T) {
+	t.Parallel()
+	machines := 0
+	whole.every(func(name string, tpl template) {
+		for _, id := range tpl.of("AWS::StepFunctions::StateMachine") {
+			machines++
+			m := tpl.Resources[id].Properties
+			if m["DefinitionS3Location"] == nil || m["DefinitionString"] != nil || m["StateMachineType"] != "STANDARD" {
+				t.Errorf("%s: %v of type %v", name, slices.Sorted(maps.Keys(m)), m["StateMachineType"])
+			}
+		}
+	})
+	files, err := filepath.Glob("../../statemachines/*.asl.json")
+	if err != nil || len(files) != machines {
+		t.Fatalf("%d machines, %d files, %v", machines, len(files), err)
+	}
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		loop := strings.TrimSuffix(filepath.Base(file), ".asl.json")
+		var top struct{ Comment string }
+		var machine state
+		if err := errors.Join(json.Unmarshal(raw, &top), json.Unmarshal(raw, &machine)); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(top.Comment, loop+", version ") || len(raw) > 500_000 {
+			t.Errorf("%s of %d bytes says %q", loop, len(raw), top.Comment)
+		}
+		machine.visit(func(s state) {
+			if s.Type != "" && s.Type != "Parallel" && s.Comment == "" { // a Parallel is named by its branches
+				t.Errorf("%s: a %s says nothing", loop, s.Type)
+			}
+		})
 	}
 }
