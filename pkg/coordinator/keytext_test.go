@@ -2,6 +2,7 @@ package coordinator_test
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -28,13 +29,13 @@ steps:
 		files      map[string]string
 	}{
 		"action":   {strings.Replace(sendLoop, "    resource: contact/x\n", "", 1), "action key", nil},
-		"resource": {strings.Replace(sendLoop, "contact/x", "contact/${input.key}", 1), "", nil},
+		"resource": {strings.NewReplacer("contact/x", "contact/${input.key}", "key: ${input.key}", "key: ${run.subject}").Replace(sendLoop), "resource", nil},
 		"fact":     {fact, "fact's name", asFact},
 	} {
 		for text, says := range map[string]string{strings.Repeat("x", 2000): "bytes long, at most 800", "a\u0000b": "has a zero byte", "ä\u2028\"/# ": ""} {
 			t.Run(name+" "+says, func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t, files(c.loop, c.files))
+				w := newWorld(t, files(strings.Replace(c.loop, "subject: ${input.key}", "subject: n${size(input.key)}", 1), c.files))
 				usual(w)
 				input, err := json.Marshal(map[string]string{"key": text})
 				if err != nil {
@@ -53,6 +54,11 @@ steps:
 		}
 	}
 	w := newWorld(t, files(sendLoop, nil))
+	var wrong *coordinator.InputError
+	_, err := w.coord.Start(w.ctx, coordinator.StartRequest{Loop: "test", Input: json.RawMessage(`{"key":"a\u0000b"}`)})
+	if !errors.As(err, &wrong) || !strings.Contains(err.Error(), "subject of test: it has a zero byte") {
+		t.Errorf("started: %v", err)
+	}
 	for _, req := range []coordinator.PublishRequest{{Event: "a\x00b"}, {Event: "a", ID: strings.Repeat("x", 2000)}, {Event: "a", ID: "\xff"}} {
 		if _, err := w.coord.Publish(w.ctx, req); err == nil || !strings.Contains(err.Error(), "event: its ") {
 			t.Errorf("%.20q %.20q: %v", req.Event, req.ID, err)

@@ -29,6 +29,10 @@ type approvalNeeded struct {
 // Error names the reasons.
 func (e *approvalNeeded) Error() string { return "needs approval: " + join(e.reasons) }
 
+// askLimit bounds the question that a person is asked, in bytes; the content
+// stands beside it in full.
+const askLimit = 2000
+
 // needApproval completes the request by the step's rule; a step that has none
 // raises an exception instead.
 func (q *delivered) needApproval(ctx context.Context, need approvalNeeded, work *after) error {
@@ -43,7 +47,7 @@ func (q *delivered) needApproval(ctx context.Context, need approvalNeeded, work 
 	if err != nil {
 		ask = join(need.reasons)
 	}
-	need.ask = ask
+	need.ask = cut(ask, askLimit)
 	need.approvers = append(need.approvers, rule.Approvers...)
 	for _, tree := range rule.Never {
 		who, err := q.text(ctx, tree, q.index, work, "")

@@ -144,6 +144,9 @@ func (s *starting) subject(ctx context.Context) error {
 	if text == "" {
 		return &InputError{What: "subject of " + s.def.Loop.Name, Faults: []string{"is empty"}}
 	}
+	if why := notKey("it", text); why != "" { // it stands in the keys of actions
+		return &InputError{What: "subject of " + s.def.Loop.Name, Faults: []string{cut(why, causeLimit)}}
+	}
 	s.named(text)
 	return nil
 }
