@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -65,4 +66,29 @@ func TestRunExitsAsItsSubLoopStands(t *testing.T) {
 	run := []string{"run", "quarterly-report", "--input", "samples/quarterly-report/quarter.json", "--as-of", "2026-10-01"}
 	b.want(cli.ExitFailed, run...).has(t, "Waits for sub-loops", "quarterly-analysis-", "blocked", "show quarterly-analysis-")
 	b.want(cli.ExitFailed, run...).has(t, "duplicate of", "Waits for sub-loops")
+}
+
+// A file that an event names is the project's: the run gets its content. One that
+// is not there, or lies outside, starts nothing.
+func TestAnEventBringsAFile(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	emit := func(number, file string) answer {
+		return b.want(0, "emit", "invoice.uploaded", "--id", number, "--data",
+			`{"supplier": "S-9", "number": "`+number+`", "file": "`+file+`", "by": "scan@acme.example"}`)
+	}
+	inbox, err := os.ReadDir("../../samples/invoice/inbox")
+	if err != nil || len(inbox) == 0 {
+		t.Fatal(err)
+	}
+	emit("N-1", "samples/invoice/inbox/none.txt")
+	emit("N-2", "../outside.txt")
+	if runs := list(t, b.want(0, "runs", "-o", "json").out); len(runs) != 0 {
+		t.Errorf("without its file: %v", runs)
+	}
+	emit("N-3", "samples/invoice/inbox/"+inbox[0].Name())
+	runs := list(t, b.want(0, "runs", "-o", "json").out)
+	if len(runs) != 1 || runs[0]["subject"] != "S-9/N-3" {
+		t.Fatalf("with its file: %v", runs)
+	}
 }

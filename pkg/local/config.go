@@ -44,6 +44,10 @@ type Config struct {
 	// trigger says, with the files that it names kept as blobs. An error starts
 	// nothing. nil: Serve fires no schedules.
 	Scheduled func(ctx context.Context, fire Scheduled) (json.RawMessage, error)
+	// Files keeps the files that the input of a run names which a webhook, an event
+	// or the end of another run starts; Definition, Input and PutBlob are given. An
+	// error starts nothing. nil: inputs stay as they are.
+	Files func(ctx context.Context, of Scheduled) (json.RawMessage, error)
 	// Log gets what went wrong and was repaired; nil: discarded.
 	Log *slog.Logger
 	// Patience is how long RunUntilIdle waits for what comes by itself (a

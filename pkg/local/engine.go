@@ -134,7 +134,7 @@ func (e *Engine) begin(ctx context.Context) error {
 	e.coord, err = coordinator.New(coordinator.Config{
 		Store: e.store.Relaxed(), Blobs: e.store.Relaxed(), Definitions: e.defs,
 		Loops: e.defs.names, Startable: e.defs.startable, Executions: executions{e}, Tokens: tokens{e}, Clock: e.cfg.Clock.Now, IDs: e.id,
-		Notify: e.notify, Log: e.cfg.Log, Deliver: e.handOver,
+		Notify: e.notify, Log: e.cfg.Log, Deliver: e.handOver, Files: e.triggered(),
 		ResourcePoll: limits.ResourcePoll, Lease: limits.Lease, ActionGrace: limits.ActionGrace, CrashLimit: limits.CrashLimit, Attempts: limits.Attempts,
 		Keep: limits.Keep, KeepOf: limits.KeepOf,
 	})

@@ -109,8 +109,8 @@ func (a *app) tellRuns() func(local.Progress) {
 	}
 }
 
-// scheduled gives the input of a run that a schedule starts, with files
-// (relative to the project's root) checked and kept.
+// scheduled gives the input of a run that a trigger starts, with files
+// (relative to the project's root, and inside it) checked and kept.
 func (a *app) scheduled(ctx context.Context, p opened, fire local.Scheduled) (json.RawMessage, error) {
 	in := runInput{document: map[string]json.RawMessage{}}
 	if len(fire.Input) > 0 {
@@ -119,6 +119,11 @@ func (a *app) scheduled(ctx context.Context, p opened, fire local.Scheduled) (js
 		}
 	}
 	in.findFiles(fire.Definition, func(text string) string { return filepath.Join(p.root, filepath.FromSlash(text)) })
+	for _, f := range in.files {
+		if !filepath.IsLocal(filepath.FromSlash(f.name)) {
+			return nil, fmt.Errorf("file %s is no path inside the project", f.name)
+		}
+	}
 	if err := in.check(ctx, fire.Definition, a.Workers); err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -29,6 +30,9 @@ func (a *app) engineConfig(p *opened) (local.Config, error) {
 	cfg.Loops = loops
 	cfg.Workers = a.localWorkers(*p, filepath.Dir(cfg.State))
 	cfg.Alerts, _ = a.alerts(p, nil)
+	cfg.Files = func(ctx context.Context, of local.Scheduled) (json.RawMessage, error) {
+		return a.scheduled(ctx, *p, of)
+	}
 	return cfg, nil
 }
 
