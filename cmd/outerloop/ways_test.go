@@ -55,7 +55,7 @@ func TestEveryWayToResolve(t *testing.T) {
 				both(wrong...).has(t, "is required, but missing")
 			}
 			if way == "rollback" { // nothing of this loop can be undone
-				both(resolve...).has(t, "only [retry edit skip substitute close]", "not possible")
+				both(resolve...).has(t, "none of its ways, which are retry, edit, skip, substitute, close", "not possible")
 				return
 			}
 			both(resolve...).has(t, "recorded", c.then)

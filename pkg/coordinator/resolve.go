@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/outerloop-dev/outerloop"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator/protocol"
@@ -103,7 +104,7 @@ func (c *Coordinator) resolve(ctx context.Context, req ResolveRequest) (*record.
 	case exc.Resolved():
 		return nil, &DecidedError{ID: exc.ID, Decision: exc.Resolution, By: exc.By, At: exc.At}
 	case !slices.Contains(exc.Ways, req.Way):
-		return nil, fmt.Errorf("%s: only %v: %w", req.Way, exc.Ways, ErrNotPossible)
+		return nil, fmt.Errorf("%s is none of its ways, which are %s: %w", req.Way, strings.Join(exc.Ways, ", "), ErrNotPossible)
 	}
 	def, err := c.definitionOfException(ctx, exc)
 	if err != nil {
