@@ -140,3 +140,35 @@ steps:
 		t.Errorf("alerts were %v", kinds)
 	}
 }
+
+// What a step has read of a fact is hidden in its failure too, although no value
+// of its run has the field.
+func TestSentencesHideFacts(t *testing.T) {
+	t.Parallel()
+	const secret = "anna@customer.example"
+	shape := "{type: object, properties: {n: {type: integer}, text: {type: string}}, required: [n], additionalProperties: false}"
+	project := strings.Replace(projectFile, "required: [n], additionalProperties: false}}", "required: [n]}, sensitive: [mail]}", 1)
+	project = strings.Replace(project, "properties: {n: {type: integer}}", "properties: {n: {type: integer}, mail: {type: string}}", 1)
+	w := newWorld(t, files(loopHead+`
+steps:
+  one: {worker: board, input: {n: 1}, writes: {board/state: {n: "${output.n}", mail: "${output.text}"}}, on_failure: {then: halt}}
+  two: {worker: writer, input: {n: "${facts.state.n}"}, reads: {state: board/state}, after: [one], on_failure: {then: halt}}
+`, map[string]string{
+		"outerloop.yaml": project,
+		"functions/workers/board/charter.yaml": charterFile("board", anyIn, shape,
+			"writes: [board/state]", "reads: [board/state]", "dispatch: {mode: direct, timeout: 30s}"),
+		"functions/workers/writer/charter.yaml": charterFile("writer", anyIn, textOut, "reads: [board/state]"),
+	}))
+	usual(w)
+	w.work["board"] = worker{do: func(gate.Task) (any, *gate.Failure) { return map[string]any{"n": 1, "text": secret}, nil }}
+	w.work["writer"] = worker{do: func(gate.Task) (any, *gate.Failure) {
+		return nil, &gate.Failure{Class: outerloop.ClassFatal, Message: "cannot write to " + secret}
+	}}
+	run := start(t, w, `{"key":"a"}`)
+	w.run(time.Hour, 500)
+	view := want(t, w, run, outerloop.StatusBlocked)
+	list, err := w.coord.Exceptions(w.ctx, coordinator.ExceptionsQuery{})
+	if err != nil || len(list) != 1 || !strings.Contains(list[0].Cause+view.Reason, "cannot write to [redacted]") || strings.Contains(list[0].Cause+view.Reason, secret) {
+		t.Errorf("%q, %+v, %v", view.Reason, list, err)
+	}
+}
