@@ -242,6 +242,20 @@ func secure(address string) bool {
 	return u.Scheme == "https" || u.Scheme == "http" && (host == "localhost" || net.ParseIP(host).IsLoopback())
 }
 
+// bare tells whether the work is done elsewhere, by somebody who is sent the input
+// alone.
+func (c *Charter) bare() bool {
+	switch {
+	case c.HTTP != nil:
+		return c.HTTP.Payload != PayloadTask
+	case c.Lambda != nil:
+		return c.Lambda.Payload != PayloadTask
+	case c.Command != nil:
+		return c.Command.Payload != PayloadTask
+	}
+	return false
+}
+
 // finishVariant checks and sets apart what a worker of kind go says for models.
 func finishVariant(r *source.Reader, n *source.Node, c *Charter) {
 	c.Variant, c.Agent = c.Agent, nil
@@ -260,6 +274,9 @@ func finishActions(r *source.Reader, n *source.Node, c *Charter) {
 		r.Fault(n.Find("authority"), "E244", "A worker that may only recommend does no actions. Remove the actions, or give it prepare or execute.")
 	}
 	for _, action := range c.Actions {
+		if action.Unknown == UnknownVerify && c.bare() {
+			r.Fault(action.Source.Find("unknown"), "E111", "What became of %s can only be asked with `payload: task` under %s. Add it, or write retry or ask here.", action.Name, c.Kind)
+		}
 		if action.Undo == "" || action.Undo == UndoNone {
 			continue
 		}
