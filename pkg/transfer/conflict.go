@@ -15,6 +15,10 @@ import (
 // content would stand; errors.As gives *ConflictError.
 var ErrConflict = errors.New("the destination holds something else")
 
+// ErrBeside says that another process imports the same file: one of the two goes
+// on, and importing it again does what is left or finds that nothing is.
+var ErrBeside = errors.New("another process imports the same file just now: the same command again finishes what it leaves")
+
 // ConflictError names what stands in the way. Nothing was written.
 type ConflictError struct {
 	// Names are the records, as people call them, runs first.

@@ -135,7 +135,11 @@ func (m *importing) next(ctx context.Context, phase string) error {
 		item.Version = m.state.Version + 1
 		op = store.Replace(store.Item{Key: m.key(), Version: m.state.Version, Body: body})
 	}
-	if err := write(ctx, m.Store, op); err != nil {
+	err = write(ctx, m.Store, op)
+	if errors.Is(err, store.ErrCondition) {
+		return ErrBeside
+	}
+	if err != nil {
 		return fmt.Errorf("noting how far the import came: %w", err)
 	}
 	m.state = &item
