@@ -39,6 +39,10 @@ func TestAClientReadsWhatTheCoordinatorAnswers(t *testing.T) {
 	if view := must(c.Rollback(t.Context(), coordinator.PersonRequest{Run: run, By: "lead@acme.example", Reason: "r"}))(t); view.ID != run+"-undo" {
 		t.Errorf("rolled back: %+v", view)
 	}
+	doc.next = console.New(console.Config{Readers: w.Engine.Coordinator(), Forward: comparing{}})
+	if view := must(c.Did(t.Context(), coordinator.DidRequest{Loop: "l", Entry: "x/y:send", By: "lead@acme.example"}))(t); view.Entry != "x/y:send" || !view.Compared {
+		t.Errorf("compared: %+v", view)
+	}
 	get := must(http.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/runs/"+run+"/steps?after=scan", http.NoBody))(t)
 	doc.ServeHTTP(&written{head: http.Header{}}, get)
 	doc.complete()
@@ -53,6 +57,17 @@ func (undoing) Do(_ context.Context, call remote.Call) (json.RawMessage, error) 
 		return nil, err
 	}
 	return remote.Encode(coordinator.RunView{ID: asked.Run + "-undo", Counts: map[string]int{}, Waiting: []coordinator.WaitView{}})
+}
+
+// comparing answers every use as if it were a comparison with what people did.
+type comparing struct{}
+
+func (comparing) Do(_ context.Context, call remote.Call) (json.RawMessage, error) {
+	var asked remote.Did
+	if err := remote.Decode(call.Request, &asked); err != nil {
+		return nil, err
+	}
+	return remote.Encode(coordinator.ProposalView{Loop: asked.Loop, Entry: asked.Entry, Payload: asked.Payload, Compared: true, By: asked.By})
 }
 
 // readsOnly reads through a store that refuses every write, as the console's
@@ -135,6 +150,15 @@ func sameReads(t *testing.T, way string, w *sampletest.World, c *client.Client, 
 	breakers, err := c.Breakers(ctx)
 	wantBreakers, wantErr := here.Breakers(ctx)
 	same(t, way+" breakers", breakers, err, wantBreakers, wantErr)
+	trusted, err := c.Trusted(ctx, "mailer")
+	wantTrusted, wantErr := here.Trusted(ctx, "mailer")
+	same(t, way+" trusted", trusted, err, wantTrusted, wantErr)
+	if len(trusted) == 0 {
+		t.Error(way + ": the mailer's action is not listed")
+	}
+	proposals, err := c.Proposals(ctx, "mailer")
+	wantProposals, wantErr := here.Proposals(ctx, "mailer")
+	same(t, way+" proposals", proposals, err, wantProposals, wantErr)
 	fact, err := c.Fact(ctx, "dashboard/sales")
 	wantFact, wantErr := here.Fact(ctx, "dashboard/sales")
 	same(t, way+" fact", fact, err, wantFact, wantErr)
@@ -278,6 +302,15 @@ func others(t *testing.T, w *sampletest.World, c *client.Client) {
 	if got := must(c.Publish(ctx, coordinator.PublishRequest{Event: "something.happened", ID: "1", Data: json.RawMessage(`{"a":"<ü>"}`)}))(t); got.ID == "" {
 		t.Errorf("published: %+v", got)
 	}
+	stage := coordinator.StageRequest{Loop: "crm-followup", Worker: "mailer", Action: "send-follow-up", By: "lead@acme.example", Reason: "<too soon>"}
+	if lowered := must(c.SetStage(ctx, stage))(t); len(lowered.Changes) != 1 || lowered.Changes[0].Reason != stage.Reason {
+		t.Errorf("lowered: %+v", lowered)
+	}
+	_, err := c.Did(ctx, coordinator.DidRequest{Loop: "crm-followup", Entry: "x/y:send", By: "lead@acme.example"})
+	is(t, "what nobody proposed", err, coordinator.ErrNotPossible)
+	stage.Up = true
+	_, err = c.SetStage(ctx, stage)
+	is(t, "raising what nothing proposes", err, coordinator.ErrNotPossible)
 	if err := errors.Join(c.Pause(ctx, "crm-followup"), c.Resume(ctx, "crm-followup")); err != nil {
 		t.Error(err)
 	}

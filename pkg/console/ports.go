@@ -36,11 +36,18 @@ type StateReader interface {
 	LastBeat(ctx context.Context) (coordinator.BeatView, error)
 }
 
+// TrustReader reads how far workers are trusted, and what they only proposed.
+type TrustReader interface {
+	Trusted(ctx context.Context, worker string) ([]coordinator.AutonomyView, error)
+	Proposals(ctx context.Context, worker string) ([]coordinator.ProposalView, error)
+}
+
 // Readers is all that the API reads. *coordinator.Coordinator is one.
 type Readers interface {
 	RunReader
 	WorkReader
 	StateReader
+	TrustReader
 }
 
 // Forward does what people ask for, elsewhere. remote.Uses is one in process.

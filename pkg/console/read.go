@@ -31,6 +31,18 @@ func (a *api) breakers(ctx context.Context, _ *request) (any, error) {
 	return listed(a.Readers.Breakers(ctx))
 }
 
+func (a *api) autonomy(ctx context.Context, r *request) (any, error) {
+	return listed(a.Readers.Trusted(ctx, r.query.Get("worker")))
+}
+
+func (a *api) proposals(ctx context.Context, r *request) (any, error) {
+	list, err := a.Readers.Proposals(ctx, r.query.Get("worker"))
+	if err != nil {
+		return nil, err
+	}
+	return section(list, func(p coordinator.ProposalView) string { return p.Loop + " " + p.Entry }, r.query.Get("after"))
+}
+
 func (a *api) fact(ctx context.Context, r *request) (any, error) {
 	return a.Readers.Fact(ctx, r.query.Get("name"))
 }

@@ -57,6 +57,14 @@ func reads() []Route {
 			Method: http.MethodGet, Path: "/v1/breakers", Name: "breakers", Says: "The circuit breakers of the workers that ever failed.",
 			Answer: typeOf[List[coordinator.BreakerView]](), serve: (*api).breakers,
 		}, {
+			Method: http.MethodGet, Path: "/v1/autonomy", Name: "autonomy", Says: "How far workers are trusted with their actions, and what was measured.",
+			Query:  []Param{{Name: "worker", Kind: "string", Says: "Only of this worker."}},
+			Answer: typeOf[List[coordinator.AutonomyView]](), serve: (*api).autonomy,
+		}, {
+			Method: http.MethodGet, Path: "/v1/proposals", Name: "proposals", Says: "What a worker proposed and did not do, oldest first.",
+			Query:  []Param{{Name: "worker", Kind: "string", Required: true, Says: "The worker."}, afterParam},
+			Answer: typeOf[List[coordinator.ProposalView]](), serve: (*api).proposals,
+		}, {
 			Method: http.MethodGet, Path: "/v1/facts", Name: "fact", Says: "A fact as it was last written; its value is null where it never was.",
 			Query:  []Param{{Name: "name", Kind: "string", Required: true, Says: "The fact's name, such as dashboard/sales."}},
 			Answer: typeOf[coordinator.FactView](), serve: (*api).fact,
@@ -132,6 +140,10 @@ func writes() []Route {
 			"Answers an exception in one of its ways.", "no_exception", "decided", "not_allowed", "run_closed", "not_possible", "input"),
 		write[struct{}, remote.Paused]("/v1/loops/{loop}/pause", remote.UsePause, "Lets the loop's triggers start nothing.", "no_loop"),
 		write[struct{}, remote.Paused]("/v1/loops/{loop}/resume", remote.UseResume, "Lets the loop's triggers start runs again.", "no_loop"),
+		write[remote.Stage, coordinator.AutonomyView]("/v1/stage", remote.UseStage,
+			"Raises or lowers by one how far a worker's action is trusted.", "no_loop", "not_allowed", "not_possible", "input"),
+		write[remote.Did, coordinator.ProposalView]("/v1/did", remote.UseDid,
+			"Compares a proposal with what people did, once.", "not_possible", "decided", "not_allowed", "input"),
 		write[remote.Publish, coordinator.Published]("/v1/events", remote.UsePublish, "Hands an event from outside in.", "input"),
 		write[remote.Blob, remote.Kept]("/v1/blobs", remote.UseBlob, "Keeps content of an input, at most 4 MB, and answers its reference.", "too_large"),
 		write[remote.Upload, remote.Uploading]("/v1/uploads", remote.UseUpload, "Says where larger content of an input is to be put.", "too_large"),

@@ -80,6 +80,10 @@ func (r *request) use(use string) (any, error) {
 		return body[remote.Upload](r)
 	case remote.UsePrune:
 		return body[remote.Prune](r)
+	case remote.UseStage:
+		return body[remote.Stage](r)
+	case remote.UseDid:
+		return body[remote.Did](r)
 	}
 	return nil, fmt.Errorf("%w: there is no use %q", remote.ErrRequest, use)
 }

@@ -189,6 +189,37 @@ func (c *Coordinator) Autonomy(ctx context.Context, charters ...*charter.Charter
 	return out, nil
 }
 
+// Trusted lists the actions of all workers of the loops that can be started,
+// of one worker where it is named, by worker and action.
+func (c *Coordinator) Trusted(ctx context.Context, worker string) ([]AutonomyView, error) {
+	loops, err := c.Loops(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, names := map[string]*charter.Charter{}, []string{}
+	for _, l := range loops {
+		def, _, err := c.offered(ctx, l.ID)
+		if err != nil {
+			return nil, err
+		}
+		if def == nil {
+			continue
+		}
+		for name, w := range def.Workers {
+			if found[name] == nil && len(w.Charter.Actions) > 0 && (worker == "" || worker == name) {
+				found[name] = w.Charter
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	charters := make([]*charter.Charter, 0, len(names))
+	for _, name := range names {
+		charters = append(charters, found[name])
+	}
+	return c.Autonomy(ctx, charters...)
+}
+
 // StageRequest is a person's word on how far an action is trusted.
 type StageRequest struct {
 	Loop   string `json:"loop"`

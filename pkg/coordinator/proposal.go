@@ -55,7 +55,7 @@ func (c *Coordinator) Proposals(ctx context.Context, worker string) ([]ProposalV
 			return err
 		}
 		view := viewOf(p)
-		view.Payload, err = c.raw(ctx, p.Payload)
+		view.Payload, _, err = c.shown(ctx, p.Run, p.Payload)
 		out = append(out, view)
 		return err
 	})

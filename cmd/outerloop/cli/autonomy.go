@@ -49,14 +49,7 @@ func (a *app) autonomy(ctx context.Context, worker string) error {
 	if err != nil {
 		return err
 	}
-	doc := autonomyDocument{Actions: []coordinator.AutonomyView{}, Proposals: []coordinator.ProposalView{}}
-	err = a.readingFile(ctx, func(r *local.Reader) error {
-		if doc.Actions, err = r.Coordinator().Autonomy(ctx, charters...); err != nil || worker == "" {
-			return err
-		}
-		doc.Proposals, err = r.Coordinator().Proposals(ctx, worker)
-		return err
-	})
+	doc, err := a.readAutonomy(ctx, charters, worker)
 	if errors.Is(err, local.ErrNoState) {
 		return a.noRuns()
 	}
@@ -71,6 +64,31 @@ func (a *app) autonomy(ctx context.Context, worker string) error {
 	}
 	a.printAutonomy(doc, worker)
 	return nil
+}
+
+// readAutonomy reads what is measured here by this project's charters, or there
+// by those that are deployed.
+func (a *app) readAutonomy(ctx context.Context, charters []*charter.Charter, worker string) (doc autonomyDocument, err error) {
+	doc = autonomyDocument{Actions: []coordinator.AutonomyView{}, Proposals: []coordinator.ProposalView{}}
+	read := func(trusted func() ([]coordinator.AutonomyView, error), proposals func(context.Context, string) ([]coordinator.ProposalView, error)) error {
+		if doc.Actions, err = trusted(); err != nil || worker == "" {
+			return err
+		}
+		doc.Proposals, err = proposals(ctx, worker)
+		return err
+	}
+	if a.far() {
+		c, err := a.console(ctx)
+		if err != nil {
+			return doc, err
+		}
+		return doc, read(func() ([]coordinator.AutonomyView, error) { return c.Trusted(ctx, worker) }, c.Proposals)
+	}
+	err = a.readingFile(ctx, func(r *local.Reader) error {
+		c := r.Coordinator()
+		return read(func() ([]coordinator.AutonomyView, error) { return c.Autonomy(ctx, charters...) }, c.Proposals)
+	})
+	return doc, err
 }
 
 // acting are the charters with actions: of one worker, or all, by name.
@@ -162,16 +180,16 @@ func (a *app) setStage(ctx context.Context, req coordinator.StageRequest) error 
 	if actions := charters[0].Actions; req.Action == "" && len(actions) == 1 {
 		req.Action = actions[0].Name
 	}
+	if req.Action == "" {
+		return usage(req.Worker+" has several actions: name one", "--action NAME", "outerloop autonomy "+req.Worker+"   lists them")
+	}
 	if _, known := charters[0].Action(req.Action); !known {
 		return usage(fmt.Sprintf("%s has no action %q", req.Worker, req.Action), "outerloop autonomy "+req.Worker+"   lists them")
 	}
-	for _, name := range p.Names() {
-		if p.Loops[name].Workers[req.Worker] != nil {
-			req.Loop = name
-			break
-		}
+	if req.Loop, err = a.loopWith(ctx, &p, req.Worker); err != nil {
+		return err
 	}
-	view, err := owning(ctx, a, &p, func(s *local.Session) (coordinator.AutonomyView, error) { return s.SetStage(ctx, req) })
+	view, err := owning(ctx, a, &p, func(s trusting) (coordinator.AutonomyView, error) { return s.SetStage(ctx, req) })
 	if err != nil {
 		return err
 	}
@@ -182,10 +200,45 @@ func (a *app) setStage(ctx context.Context, req coordinator.StageRequest) error 
 	return nil
 }
 
-// owning does one thing on the state file of this machine.
-func owning[T any](ctx context.Context, a *app, p *opened, do func(*local.Session) (T, error)) (out T, err error) {
+// loopWith is a loop that a worker works in: in a deployment, one that is deployed.
+func (a *app) loopWith(ctx context.Context, p *opened, worker string) (string, error) {
+	there := map[string]bool{}
 	if a.far() {
-		return out, usage("stages are changed where the state file is", "leave --to away")
+		c, err := a.console(ctx)
+		if err != nil {
+			return "", err
+		}
+		loops, err := c.Loops(ctx)
+		if err != nil {
+			return "", err
+		}
+		for _, l := range loops {
+			there[l.ID] = l.Definition != ""
+		}
+	}
+	for _, name := range p.Names() {
+		if p.Loops[name].Workers[worker] != nil && (there[name] || !a.far()) {
+			return name, nil
+		}
+	}
+	return "", usage("no loop there has the worker "+worker, a.command("autonomy")+"   lists the workers that are there")
+}
+
+// trusting changes how far workers are trusted. *local.Session and the client of
+// a deployment do.
+type trusting interface {
+	SetStage(ctx context.Context, req coordinator.StageRequest) (coordinator.AutonomyView, error)
+	Did(ctx context.Context, req coordinator.DidRequest) (coordinator.ProposalView, error)
+}
+
+// owning does one thing on the state file of this machine, or on a deployment.
+func owning[T any](ctx context.Context, a *app, p *opened, do func(trusting) (T, error)) (out T, err error) {
+	if a.far() {
+		c, err := a.console(ctx)
+		if err != nil {
+			return out, err
+		}
+		return do(c)
 	}
 	cfg, err := a.engineConfig(p)
 	if err != nil {
@@ -234,7 +287,7 @@ func (a *app) did(ctx context.Context, req coordinator.DidRequest, payload strin
 	if err != nil {
 		return err
 	}
-	view, err := owning(ctx, a, &p, func(s *local.Session) (coordinator.ProposalView, error) { return s.Did(ctx, req) })
+	view, err := owning(ctx, a, &p, func(s trusting) (coordinator.ProposalView, error) { return s.Did(ctx, req) })
 	if err != nil {
 		return err
 	}

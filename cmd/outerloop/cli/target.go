@@ -32,7 +32,7 @@ const (
 // deployment. All others are about this machine.
 var targeted = []string{
 	"run", "runs", "show", "log", "approvals", "approve", "reject", "exceptions", "resolve", "redrive", "rollback",
-	"cancel", "pause", "resume", "actions", "emit", "prune", "doctor",
+	"cancel", "pause", "resume", "actions", "emit", "prune", "doctor", "autonomy", "promote", "demote", "did",
 }
 
 // refusal is why a command that has to do with runs does not work with a
@@ -42,18 +42,13 @@ type refusal struct {
 	remedies []string
 }
 
-var (
-	stageThere = refusal{"changes or reads how far workers are trusted, and a deployment's console neither tells nor changes that",
-		[]string{"in the worker's charter, give the action another `start`, raise `version` and deploy; what a breach took back stays taken back"}}
-	// onlyHere are commands about runs that work on this machine only.
-	onlyHere = map[string]refusal{
-		"autonomy": stageThere, "promote": stageThere, "demote": stageThere,
-		"did": {"compares proposals with what people did, and a deployment's console takes no comparison",
-			[]string{"outerloop actions --target aws   has what was done"}},
-		"replay": {"asks a model about inputs that are recorded there, and a deployment's console does not hand them out",
-			[]string{"outerloop-aws export and outerloop import   bring a deployment's runs into a state file, on which replay works"}},
-	}
-)
+// onlyHere are commands about runs that work on this machine only.
+var onlyHere = map[string]refusal{
+	"replay": {
+		"asks a model about inputs that are recorded there, and a deployment's console does not hand them out",
+		[]string{"outerloop-aws export and outerloop import   bring a deployment's runs into a state file, on which replay works"},
+	},
+}
 
 // target is where the runs are that a command is about.
 type target struct {

@@ -44,7 +44,7 @@ func Open(_ context.Context, f *boot.Function) (boot.Handler, error) {
 		return nil, err
 	}
 	uses := remote.Of(c.Coordinator).Only(remote.UseDecide, remote.UseResolve, remote.UseCancel, remote.UseRedrive,
-		remote.UseRollback, remote.UsePause, remote.UseResume, remote.UsePrune)
+		remote.UseRollback, remote.UsePause, remote.UseResume, remote.UsePrune, remote.UseStage, remote.UseDid)
 	return New(Config{Step: c.Step, Uses: uses.Serve, Log: f.Log}).Handle, nil
 }
 

@@ -287,6 +287,16 @@ func (c *Client) Breakers(ctx context.Context) ([]coordinator.BreakerView, error
 	return pages[coordinator.BreakerView](ctx, c, "/v1/breakers", url.Values{}, 0)
 }
 
+// Trusted lists how far workers are trusted; worker "": all. See coordinator.Trusted.
+func (c *Client) Trusted(ctx context.Context, worker string) ([]coordinator.AutonomyView, error) {
+	return pages[coordinator.AutonomyView](ctx, c, "/v1/autonomy", query("worker", worker), 0)
+}
+
+// Proposals lists what a worker proposed and did not do, the oldest first.
+func (c *Client) Proposals(ctx context.Context, worker string) ([]coordinator.ProposalView, error) {
+	return pages[coordinator.ProposalView](ctx, c, "/v1/proposals", query("worker", worker), 0)
+}
+
 // Fact reads a fact; its value is null where it was never written.
 func (c *Client) Fact(ctx context.Context, name string) (coordinator.FactView, error) {
 	return get[coordinator.FactView](ctx, c, "/v1/facts", query("name", name))

@@ -93,6 +93,19 @@ func (c *Client) Publish(ctx context.Context, req coordinator.PublishRequest) (c
 	return post[coordinator.Published](ctx, c, "/v1/events", remote.Publish(req))
 }
 
+// SetStage raises or lowers an action's stage by a person's word. See coordinator.SetStage.
+func (c *Client) SetStage(ctx context.Context, req coordinator.StageRequest) (coordinator.AutonomyView, error) {
+	return post[coordinator.AutonomyView](ctx, c, "/v1/stage", remote.Stage(req))
+}
+
+// Did compares a proposal with what people did. See coordinator.Did.
+func (c *Client) Did(ctx context.Context, req coordinator.DidRequest) (coordinator.ProposalView, error) {
+	if len(req.Payload) == 0 {
+		req.Payload = []byte("null")
+	}
+	return post[coordinator.ProposalView](ctx, c, "/v1/did", remote.Did(req))
+}
+
 // Prune removes closed runs that ended long ago; Removed.More: not all of them yet.
 func (c *Client) Prune(ctx context.Context, r coordinator.Retention) (coordinator.Removed, error) {
 	return post[coordinator.Removed](ctx, c, "/v1/prune", remote.Prune(r))

@@ -118,6 +118,29 @@ type Prune struct {
 	Items  int       `json:"items,omitempty"`
 }
 
+// Stage is a person's word on how far an action is trusted.
+type Stage struct {
+	// Loop is one that the worker works in.
+	Loop   string `json:"loop"`
+	Worker string `json:"worker"`
+	Action string `json:"action"`
+	// Up raises the stage by one; false lowers it.
+	Up     bool   `json:"up"`
+	By     string `json:"by"`
+	Reason string `json:"reason"`
+	// Unmeasured raises it although the measured results do not propose it.
+	Unmeasured bool `json:"unmeasured,omitempty"`
+}
+
+// Did says what people did where a worker only proposed.
+type Did struct {
+	Loop  string `json:"loop"`
+	Entry string `json:"entry"`
+	// Payload is what they did, in the form of the proposal; null: nothing.
+	Payload json.RawMessage `json:"payload"`
+	By      string          `json:"by"`
+}
+
 // MaxInline is the largest content that Blob takes, so that its base64 fits
 // into one invocation of 6 MB.
 const MaxInline = 4 << 20

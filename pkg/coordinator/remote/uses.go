@@ -24,6 +24,8 @@ const (
 	UseResume   = "resume"
 	UsePublish  = "publish"
 	UsePrune    = "prune"
+	UseStage    = "stage"
+	UseDid      = "did"
 	UseBlob     = "blob"
 	UseUpload   = "upload"
 )
@@ -101,6 +103,12 @@ func Of(c *coordinator.Coordinator) Uses {
 		}),
 		UsePublish: use(func(ctx context.Context, r Publish) (coordinator.Published, error) {
 			return c.Publish(ctx, coordinator.PublishRequest(r))
+		}),
+		UseStage: use(func(ctx context.Context, r Stage) (coordinator.AutonomyView, error) {
+			return c.SetStage(ctx, coordinator.StageRequest(r))
+		}),
+		UseDid: use(func(ctx context.Context, r Did) (coordinator.ProposalView, error) {
+			return c.Did(ctx, coordinator.DidRequest(r))
 		}),
 		UsePrune: use(func(ctx context.Context, r Prune) (coordinator.Removed, error) {
 			return c.Retain(ctx, coordinator.Retention(r))
