@@ -52,9 +52,10 @@ func (c *Coordinator) Undeliverable(ctx context.Context, l Letter) (bool, error)
 		if err == nil {
 			done, err = c.Drain(ctx, d)
 		}
-		if why = unknownStep(err); why == "" {
+		if !BelongsNowhere(err) {
 			return done, err
 		}
+		why = cut(err.Error(), logText)
 	}
 	exc, err := c.letterException(ctx, l, d, why)
 	if err != nil {
@@ -84,13 +85,16 @@ func (l Letter) delivery() (d gate.Delivery, why string) {
 	return d, ""
 }
 
-// unknownStep tells why a delivery that can be read belongs nowhere; empty: for
-// no reason that stays.
-func unknownStep(err error) string {
-	if errors.Is(err, ErrNotAllowed) || errors.Is(err, ErrNoDefinition) || errors.Is(err, ErrNoRun) {
-		return err.Error()
+// BelongsNowhere tells whether an error of the gate says what no other try of
+// the same delivery changes: its run, definition or step is not there or cannot
+// be, or is not the worker's who asks.
+func BelongsNowhere(err error) bool {
+	for _, final := range []error{ErrNoRun, ErrNotAllowed, ErrNoDefinition, store.ErrInvalid} {
+		if errors.Is(err, final) {
+			return true
+		}
 	}
-	return ""
+	return false
 }
 
 var tokenField = regexp.MustCompile(`("token"\s*:\s*")[^"]*`)
@@ -164,7 +168,7 @@ func (c *Coordinator) definitionFor(ctx context.Context, run, worker string) (*l
 			hash, _ := c.pins.get(run)
 			return def, hash, nil
 		}
-		if !errors.Is(err, ErrNoRun) && !errors.Is(err, ErrNoDefinition) {
+		if !BelongsNowhere(err) {
 			return nil, "", err
 		}
 	}

@@ -42,6 +42,9 @@ func TestUnreadableMessageIsOneException(t *testing.T) {
 		"another type":     {`{"run":7,"step":"draft"}`, "field run is not of its type", `{"run":7,"step":"draft"}`},
 		"nobody's":         {`{"order":"A-7"}`, "it names no run and step", `{"order":"A-7"}`},
 		"unknown run":      {`{"run":"nobody-1","gen":1,"step":"draft"}`, "no such run", `{"run":"nobody-1","gen":1,"step":"draft"}`},
+		"a run of 9 KB":    {`{"run":"` + strings.Repeat("r", 9000) + `","step":"draft"}`, "operation is not valid", `{"run":"` + strings.Repeat("r", 9000) + `","step":"draft"}`},
+		"a step of 9 KB":   {`{"run":"RUN","step":"` + strings.Repeat("s", 9000) + `"}`, "no step", `{"run":"RUN","step":"` + strings.Repeat("s", 9000) + `"}`},
+		"a run with NUL":   {`{"run":"a\u0000b","step":"draft"}`, "", `{"run":"a\u0000b","step":"draft"}`},
 		"its token broken": {`{"token":"AAAA-secret","run":`, "it is not JSON", `{"token":"[redacted]","run":`},
 		"a token unended":  {`{"token":"AAAA-secret`, "it is not JSON", `{"token":"[redacted]`},
 		"too long":         {long, "it is not JSON", `{"run":` + strings.Repeat("ä", (coordinator.LetterKept-7)/2) + "…"},
@@ -50,6 +53,10 @@ func TestUnreadableMessageIsOneException(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, files(plainLoop, nil))
+			if strings.Contains(c.body, "RUN") {
+				run := start(t, w, `{"key":"a"}`)
+				c.body, c.kept = strings.Replace(c.body, "RUN", run, 1), strings.Replace(c.kept, "RUN", run, 1)
+			}
 			letter := coordinator.Letter{Queue: "writer", ID: "m-1", Worker: "writer", Body: []byte(c.body), Receives: 5}
 			for range 3 {
 				if done, err := w.coord.Undeliverable(w.ctx, letter); err != nil || !done {
@@ -62,7 +69,7 @@ func TestUnreadableMessageIsOneException(t *testing.T) {
 				t.Fatalf("%d exceptions, %v", len(list), err)
 			}
 			exc := list[0]
-			if exc.Body != c.kept || !strings.Contains(exc.Cause, c.why) || exc.Queue != "writer" || exc.Owner != "ops" || exc.Run != "" {
+			if exc.Body != c.kept || !strings.Contains(exc.Cause, c.why) || exc.Queue != "writer" || exc.Owner != "ops" || exc.Run != "" || len(exc.Cause) > 600 {
 				t.Errorf("%+v", exc)
 			}
 			if len(w.alerts) != 1 || w.alerts[0].ID != exc.ID || strings.Contains(w.alerts[0].Text, c.body) {

@@ -219,7 +219,7 @@ func (e *Engine) deliver(ctx context.Context, p *pool, m *durable.Message) error
 	switch {
 	case e.stopped():
 		return nil //nolint:nilerr // the next owner delivers it again
-	case belongsNowhere(err):
+	case coordinator.BelongsNowhere(err):
 		return e.unreadable(ctx, m)
 	case err != nil:
 		e.cfg.Log.Warn("a delivery failed", "queue", m.Queue, "message", m.ID, "error", err)
@@ -232,12 +232,6 @@ func (e *Engine) deliver(ctx context.Context, p *pool, m *durable.Message) error
 		return e.core.Return(ctx, m, e.soon(again(m.Receives)))
 	}
 	return e.core.Postpone(ctx, m, handled.Later)
-}
-
-// belongsNowhere tells whether the gate has said of a delivery what no other try
-// changes: its run, definition or step is not there, or is not this worker's.
-func belongsNowhere(err error) bool {
-	return errors.Is(err, coordinator.ErrNoRun) || errors.Is(err, coordinator.ErrNotAllowed) || errors.Is(err, coordinator.ErrNoDefinition)
 }
 
 // unreadable buries a message that is no delivery, or none of this state file.

@@ -55,6 +55,7 @@ func TestMessageThatBelongsNowhere(t *testing.T) {
 	due := store.TimeKey(time.Now().Add(-time.Hour))
 	for id, body := range map[string]string{
 		"gone": `{"run":"nobody-1","gen":1,"step":"second"}`, "step": `{"run":"` + run + `","gen":1,"step":"fourth"}`,
+		"long": `{"run":"` + strings.Repeat("r", 9000) + `","gen":1,"step":"second"}`,
 		"item": `{"run":"` + run + `","gen":1,"step":"second","item":"x.y"}`,
 	} {
 		item := store.Item{
@@ -74,7 +75,7 @@ func TestMessageThatBelongsNowhere(t *testing.T) {
 		t.Errorf("something is due at %s", i.Next)
 	}
 	list, err := e.Coordinator().Exceptions(t.Context(), coordinator.ExceptionsQuery{})
-	if err != nil || len(list) != 3 {
+	if err != nil || len(list) != 4 {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	for _, exc := range list {

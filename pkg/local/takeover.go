@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/outerloop-dev/outerloop/pkg/coordinator"
 	"github.com/outerloop-dev/outerloop/pkg/gate"
 	"github.com/outerloop-dev/outerloop/pkg/local/durable"
 )
@@ -45,7 +46,7 @@ func (e *Engine) abandon(ctx context.Context, body json.RawMessage) error {
 		return nil
 	}
 	err := e.coord.Abandon(ctx, d)
-	if belongsNowhere(err) { // who receives it says so
+	if coordinator.BelongsNowhere(err) { // who receives it says so
 		return nil
 	}
 	if err != nil {
