@@ -50,6 +50,9 @@ func (s *Sim) rest() {
 			return
 		}
 	}
+	if !s.run(s.now.Add(time.Minute)) { // the last answers are on their way to the engine
+		return
+	}
 	for _, id := range slices.Sorted(maps.Keys(s.guard.runs)) {
 		if r := s.guard.runs[id]; !r.Status.Closed() && !s.waitsForMoney(r) {
 			s.guard.bad("I7", "run %s is %s, cancelling %t, queued %t: %s", id, r.Status, r.Cancelling, r.Queued, r.Reason)

@@ -65,10 +65,8 @@ func (c *Coordinator) deliver(ctx context.Context, ap *record.Approval) error {
 			return err
 		}
 	}
-	for _, token := range append(ap.Before, ap.Token) {
-		if err := c.complete(ctx, token, verdict); err != nil {
-			return err
-		}
+	if err := c.completeAll(ctx, verdict, append(ap.Before, ap.Token)...); err != nil {
+		return err
 	}
 	ap.Delivered = true
 	if err := c.write(ctx, ap.Put()); err != nil && !errors.Is(err, store.ErrCondition) {

@@ -54,6 +54,7 @@ func (d *delivered) await(ctx context.Context, op operation) (ruling, *record.Wa
 			Since: earliest(d.run.Started, d.run.AsOf), Until: now.Add(d.node.Wait.Within),
 		}
 	}
+	w.Before = earlierOf(w.Gen, w.Before, w.Token, op)
 	w.Gen, w.Token, w.Next = op.Gen, op.Token, op.Next
 	ops := []store.Op{w.Put(), d.checkRun()}
 	if s := d.step(); s == nil || s.Gen < d.run.Gen {
@@ -197,7 +198,7 @@ func (c *Coordinator) repairWaiter(ctx context.Context, key store.Key) error {
 		}
 		verdict = out.verdict()
 	}
-	if err := c.complete(ctx, w.Token, verdict); err != nil {
+	if err := c.completeAll(ctx, verdict, append(w.Before, w.Token)...); err != nil {
 		return err
 	}
 	if err := c.write(ctx, store.Remove(key, w.Stored)); err != nil && !errors.Is(err, store.ErrCondition) {

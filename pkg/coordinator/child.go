@@ -142,6 +142,7 @@ func (d *delivered) sameChild(ctx context.Context, op operation, s *record.Step)
 	if failed && wasCancelled(run) {
 		return parenting{}, false, nil
 	}
+	link.Before = earlierOf(link.Gen, link.Before, link.Token, op)
 	link.Gen, link.Token, link.Next, link.Told = op.Gen, op.Token, op.Next, false
 	step := d.record(ctx)
 	step.Gen = d.run.Gen

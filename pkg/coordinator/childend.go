@@ -36,7 +36,7 @@ func (c *Coordinator) tellParent(ctx context.Context, id string) error {
 	if err != nil || out.link == nil || !out.told {
 		return err
 	}
-	if err := c.complete(ctx, out.link.Token, out.verdict); err != nil {
+	if err := c.completeAll(ctx, out.verdict, append(out.link.Before, out.link.Token)...); err != nil {
 		return err
 	}
 	out.link.Told = true

@@ -65,16 +65,16 @@ func (v *view) cancelRest(ctx context.Context, n *loop.Node, items []int) error 
 	})
 	failed := []error{err}
 	for _, step := range open {
-		token, err := deciding(ctx, v.c, "cancelling "+step.Name, func(ctx context.Context) (string, error) {
+		tokens, err := deciding(ctx, v.c, "cancelling "+step.Name, func(ctx context.Context) ([]string, error) {
 			d, err := v.c.receive(ctx, gate.Delivery{Run: v.run.ID, Gen: v.run.Gen, Step: step.Path, Item: step.Item})
 			if err != nil {
-				return "", err
+				return nil, err
 			}
 			return d.cancelStep(ctx, n.Path+" has enough")
 		})
-		if err == nil && token != "" {
+		if err == nil {
 			cancelled := outerloop.OutcomeCancelled
-			err = v.c.complete(ctx, token, gate.Verdict{Note: gate.Note{Outcome: &cancelled}})
+			err = v.c.completeAll(ctx, gate.Verdict{Note: gate.Note{Outcome: &cancelled}}, tokens...)
 		}
 		if err == nil && step.Child != "" {
 			err = v.c.cancelChildren(ctx, v.run.ID, n.Path+" has enough")
@@ -84,51 +84,52 @@ func (v *view) cancelRest(ctx context.Context, n *loop.Node, items []int) error 
 	return errors.Join(failed...)
 }
 
-// cancelStep settles a step as cancelled and answers the token that waits, if any.
-func (d *delivered) cancelStep(ctx context.Context, why string) (token string, err error) {
+// cancelStep settles a step as cancelled and answers the tokens that wait, if any.
+func (d *delivered) cancelStep(ctx context.Context, why string) (tokens []string, err error) {
 	s := d.step()
 	if s == nil || s.State == outerloop.StepSettled || !d.run.Open() {
-		return "", nil
+		return nil, nil
 	}
 	if s.Entry != "" && !d.review {
 		a, err := one(ctx, d.c, record.ActionKey(d.run.Loop, s.Entry), record.DecodeAction)
 		if err != nil || !protocol.Passable(a) {
-			return "", err
+			return nil, err
 		}
 	}
 	step := d.record(ctx)
 	old := d.freed(step.ReservedAs())
 	step.Reserved, step.Payer = 0, ""
 	deltas := map[string]int64{record.RunLeft: old.amount}
-	ops, token, err := d.voidWaits(ctx, s, deltas)
+	ops, tokens, err := d.voidWaits(ctx, s, deltas)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	run := store.Add(record.RunKey(d.run.ID), deltas, append(record.OpenAt(d.run.Gen), old.where...)...).Dropping(old.names...)
 	protocol.Release(step, d.run.Gen)
 	step.Reason = why
 	_, err = d.conclude(ctx, step, ending{outcome: outerloop.OutcomeCancelled, rule: why, run: &run, more: ops})
-	return token, err
+	return tokens, err
 }
 
 // voidWaits closes what a step has asked people or waits for.
-func (d *delivered) voidWaits(ctx context.Context, s *record.Step, deltas map[string]int64) (ops []store.Op, token string, err error) {
+func (d *delivered) voidWaits(ctx context.Context, s *record.Step, deltas map[string]int64) (ops []store.Op, tokens []string, err error) {
 	ap, err := d.approval(ctx, s)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
 	if ap != nil && ap.Address == d.at && !ap.Decided() && !ap.Void {
-		ap.Void, token = true, ap.Token
+		ap.Void, tokens = true, append(ap.Before, ap.Token)
 		deltas[record.RunAwaiting]--
 		ops = append(ops, ap.Put())
 	}
 	if s.Exception != "" {
 		exc, err := one(ctx, d.c, record.ExceptionKey(s.Exception), record.DecodeException)
 		if err != nil {
-			return nil, "", err
+			return nil, nil, err
 		}
 		if exc != nil && !exc.Resolved() && !exc.Blocks {
-			exc.Resolution, exc.By, exc.At, exc.Delivered, token = WayClose, "enough", d.c.now(), true, exc.Token
+			exc.Resolution, exc.By, exc.At, exc.Delivered = WayClose, "enough", d.c.now(), true
+			tokens = append(tokens, append(exc.Before, exc.Token)...)
 			deltas[record.RunQuestions]--
 			ops = append(ops, exc.Put())
 		}
@@ -137,9 +138,9 @@ func (d *delivered) voidWaits(ctx context.Context, s *record.Step, deltas map[st
 		key := record.WaiterKey(d.node.Wait.Event, d.run.ID, d.at)
 		w, err := one(ctx, d.c, key, record.DecodeWaiter)
 		if err != nil || w == nil {
-			return ops, token, err
+			return ops, tokens, err
 		}
-		ops, token = append(ops, store.Remove(key, w.Stored)), w.Token
+		ops, tokens = append(ops, store.Remove(key, w.Stored)), append(tokens, append(w.Before, w.Token)...)
 	}
-	return ops, token, nil
+	return ops, tokens, nil
 }

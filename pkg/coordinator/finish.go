@@ -77,13 +77,8 @@ func (d *delivered) finish(ctx context.Context) (gate.Verdict, error) {
 		d.run = &started
 	}
 	run := *d.run
-	twice, undone := doneTwice{}, ""
-	run.Counts, err = d.c.countSteps(ctx, run.ID, func(s *record.Step) {
-		twice.look(s)
-		if undone == "" && leftUndone(s) {
-			undone = s.Name
-		}
-	})
+	twice := doneTwice{}
+	undone, err := d.counted(ctx, &run, &twice)
 	if err != nil {
 		return gate.Verdict{}, err
 	}
@@ -97,7 +92,7 @@ func (d *delivered) finish(ctx context.Context) (gate.Verdict, error) {
 	if err != nil {
 		return gate.Verdict{}, err
 	}
-	ops := append(run.Closing(), day)
+	ops := append(d.c.records.Closing(&run), day)
 	if ops, err = d.followed(ctx, &run, ops); err != nil {
 		return gate.Verdict{}, err
 	}

@@ -144,6 +144,25 @@ func (c *Coordinator) complete(ctx context.Context, token string, verdict gate.V
 	return nil
 }
 
+// completeAll completes every token that a state may wait with: a call of a
+// state that comes again, in any order, brings another one.
+func (c *Coordinator) completeAll(ctx context.Context, verdict gate.Verdict, tokens ...string) error {
+	for _, token := range tokens {
+		if err := c.complete(ctx, token, verdict); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// earlierOf are the tokens that stay beside a state's new one, of one generation.
+func earlierOf(gen int, before []string, token string, op operation) []string {
+	if gen != op.Gen {
+		return nil
+	}
+	return record.Earlier(before, token, op.Token)
+}
+
 // causeLimit bounds the cause that goes into an execution's history.
 const causeLimit = 1000
 

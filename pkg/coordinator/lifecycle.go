@@ -34,6 +34,9 @@ func (c *Coordinator) startExecution(ctx context.Context, id string) error {
 	if run.Rollback != nil {
 		return c.driveRollback(ctx, id)
 	}
+	if err := c.stopOlder(ctx, run); err != nil {
+		return err
+	}
 	input, err := machineInput(run.ID, run.Gen)
 	if err != nil {
 		return err
@@ -46,7 +49,7 @@ func (c *Coordinator) startExecution(ctx context.Context, id string) error {
 		return nil
 	}
 	run.Status = outerloop.StatusInProgress
-	if err := c.write(ctx, run.Put()); err != nil && !errors.Is(err, store.ErrCondition) {
+	if err := c.write(ctx, c.records.PutRun(run)); err != nil && !errors.Is(err, store.ErrCondition) {
 		return fmt.Errorf("noting the start of %s: %w", id, err)
 	}
 	return nil
@@ -59,6 +62,19 @@ func (c *Coordinator) closeRun(run *record.Run, status outerloop.Status, reason 
 	run.Status, run.Reason, run.Ended, run.Cancelling = status, reason, c.now(), false
 	run.Numbers[record.RunAwaiting], run.Numbers[record.RunQuestions] = 0, 0
 	run.Note(record.Entry{At: run.Ended, Kind: "closed", Outcome: string(status), Rule: cut(reason, logText), Ms: run.Ended.Sub(run.Started).Milliseconds()})
+}
+
+// stopOlder ends the execution of the generation before: a run may have been
+// blocked by a call that came late, while its machine still waits.
+func (c *Coordinator) stopOlder(ctx context.Context, run *record.Run) error {
+	if run.Gen == 1 {
+		return nil
+	}
+	why := fmt.Sprintf("generation %d of the run began", run.Gen)
+	if err := c.cfg.Executions.Stop(ctx, executionName(run.ID, run.Gen-1), outerloop.ErrorStop, why); err != nil {
+		return fmt.Errorf("stopping the older execution of %s: %w", run.ID, err)
+	}
+	return nil
 }
 
 // settleRun does what follows the end of a run: its execution stops, its slot

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/outerloop-dev/outerloop"
 	"github.com/outerloop-dev/outerloop/pkg/coordinator/protocol"
@@ -82,10 +83,8 @@ func (c *Coordinator) deliverException(ctx context.Context, exc *record.Exceptio
 			return err
 		}
 	}
-	for _, token := range append(exc.Before, exc.Token) {
-		if err := c.complete(ctx, token, verdict); err != nil {
-			return err
-		}
+	if err := c.completeAll(ctx, verdict, append(exc.Before, exc.Token)...); err != nil {
+		return err
 	}
 	exc.Delivered = true
 	if err := c.write(ctx, exc.Put()); err != nil && !errors.Is(err, store.ErrCondition) {
@@ -206,23 +205,51 @@ func (r *resolution) commit(ctx context.Context, ops ...store.Op) error {
 }
 
 // sayOutcome records what a person found out about an action of unknown outcome.
+// Nobody passes over an action that is open: not one that the question was about,
+// nor one that an attempt began after the question was asked.
 func (r *resolution) sayOutcome(ctx context.Context) error {
-	if r.exc.Entry == "" || r.req.Way == WayClose && r.req.Outcome == "" {
-		return nil
-	}
-	if r.req.Outcome != string(gate.ActionDone) && r.req.Outcome != string(gate.ActionFailed) {
-		return &InputError{What: "resolution of " + r.exc.Entry, Faults: []string{"say what became of the action: done or failed"}}
-	}
-	a, err := one(ctx, r.c, record.ActionKey(r.run.Loop, r.exc.Entry), record.DecodeAction)
-	if err != nil {
+	a, err := r.undecidedAction(ctx)
+	passes := r.req.Way == WaySkip || r.req.Way == WaySubstitute
+	switch {
+	case err != nil || r.req.Way == WayClose && r.req.Outcome == "":
 		return err
-	}
-	if a == nil || a.State != record.ActionUnknown {
+	case a != nil && a.State == record.ActionExecuting && passes:
+		until := time.UnixMilli(a.UntilMs).UTC().Format(time.RFC3339)
+		return fmt.Errorf("%s: its action %s is executing until %s, resolve it after that: %w", r.req.Way, a.Entry, until, ErrNotPossible)
+	case r.exc.Entry == "" && (a == nil || a.State != record.ActionUnknown || !passes):
+		return nil
+	case r.req.Outcome != string(gate.ActionDone) && r.req.Outcome != string(gate.ActionFailed):
+		return &InputError{What: "resolution of " + r.exc.Step, Faults: []string{"say what became of its action " + r.entry() + ": done or failed"}}
+	case a == nil || a.State != record.ActionUnknown:
 		return nil // its owner has reported after all
 	}
 	protocol.Reported(a, gate.ActionReport{Outcome: gate.ActionOutcome(r.req.Outcome), Result: r.req.Value, Reason: "said by " + r.req.By}, r.c.now())
 	r.ops = append(r.ops, a.Put())
 	return nil
+}
+
+// entry names the action that the question is about, or the step's own.
+func (r *resolution) entry() string {
+	if s := r.step(); r.exc.Entry == "" && s != nil && !r.review {
+		return s.Entry
+	}
+	return r.exc.Entry
+}
+
+// undecidedAction is the action whose outcome is open, nil where there is none. One
+// whose time is over is of unknown outcome.
+func (r *resolution) undecidedAction(ctx context.Context) (*record.Action, error) {
+	if r.entry() == "" {
+		return nil, nil
+	}
+	a, err := one(ctx, r.c, record.ActionKey(r.run.Loop, r.entry()), record.DecodeAction)
+	if err != nil || protocol.Passable(a) || a.Run != r.run.ID || a.Address != r.exc.Address {
+		return nil, err
+	}
+	if a.State == record.ActionExecuting && r.c.now().UnixMilli() >= a.UntilMs {
+		protocol.Lost(a)
+	}
+	return a, nil
 }
 
 // onBlock goes on after a join, a rule or the run's own end did not hold.

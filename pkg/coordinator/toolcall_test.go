@@ -14,11 +14,17 @@ import (
 // the sender's limit sends large numbers to people.
 func office(t *testing.T) (*world, string) {
 	t.Helper()
-	w := newWorld(t, files(loopHead+`
+	return officeOf(t, `
 steps:
   talk: {worker: writer, input: {text: "${input.key}"}}
 output: {text: "${talk.text}"}
-`, map[string]string{
+`)
+}
+
+// officeOf is the same with other steps.
+func officeOf(t *testing.T, steps string) (*world, string) {
+	t.Helper()
+	w := newWorld(t, files(loopHead+steps, map[string]string{
 		"functions/workers/writer/charter.yaml": strings.NewReplacer("max_calls: 1", "calls: [lister, sender], max_calls: 3", "max_tokens: 10000", "max_tokens: 1000").Replace(agentCharter),
 		"functions/workers/writer/prompt.md":    "Write.",
 		"functions/workers/sender/charter.yaml": charterFile("sender", anyIn, "{type: object, properties: {id: {type: string}}, required: [id], additionalProperties: false}",

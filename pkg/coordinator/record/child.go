@@ -19,11 +19,13 @@ type Parent struct {
 type Child struct {
 	Parent
 	// ID is the child's run.
-	ID    string     `json:"id"`
-	Gen   int        `json:"gen"`
-	Token string     `json:"token"`
-	Next  *gate.Next `json:"next,omitempty"`
-	Since time.Time  `json:"since"`
+	ID    string `json:"id"`
+	Gen   int    `json:"gen"`
+	Token string `json:"token"`
+	// Before are earlier tokens of the generation: a state's call may come again, in any order.
+	Before []string   `json:"before,omitempty"`
+	Next   *gate.Next `json:"next,omitempty"`
+	Since  time.Time  `json:"since"`
 	// Told: the machine of the parent knows the child's end.
 	Told bool `json:"told,omitempty"`
 

@@ -62,10 +62,21 @@ func (d *Decoder) PutStep(s *Step) store.Op {
 // PutRun is the run's Put, whose body reads as r from now on.
 func (d *Decoder) PutRun(r *Run) store.Op {
 	op := r.Put()
+	d.keepRun(op, r)
+	return op
+}
+
+// Closing is the run's Closing, whose body reads as r from now on.
+func (d *Decoder) Closing(r *Run) []store.Op {
+	ops := r.Closing()
+	d.keepRun(ops[0], r)
+	return ops
+}
+
+func (d *Decoder) keepRun(put store.Op, r *Run) {
 	kept := r.Clone()
 	kept.Input, kept.Output = kept.Input.whole(), kept.Output.written()
-	d.runs.keep(op.Item.Key, op.Item.Body, kept)
-	return op
+	d.runs.keep(put.Item.Key, put.Item.Body, kept)
 }
 
 // written is the value as it reads from a record: one of which nothing is known is left out.

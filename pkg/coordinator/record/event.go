@@ -69,14 +69,16 @@ func (e *Event) Put() store.Op {
 
 // Waiter is a wait for an event: which, for whom, and the token of its state.
 type Waiter struct {
-	Event   string     `json:"event"`
-	Run     string     `json:"run"`
-	Address Address    `json:"address"`
-	Path    string     `json:"path"`
-	Item    string     `json:"item,omitempty"`
-	Gen     int        `json:"gen"`
-	Token   string     `json:"token"`
-	Next    *gate.Next `json:"next,omitempty"`
+	Event   string  `json:"event"`
+	Run     string  `json:"run"`
+	Address Address `json:"address"`
+	Path    string  `json:"path"`
+	Item    string  `json:"item,omitempty"`
+	Gen     int     `json:"gen"`
+	Token   string  `json:"token"`
+	// Before are earlier tokens of the generation: a state's call may come again, in any order.
+	Before []string   `json:"before,omitempty"`
+	Next   *gate.Next `json:"next,omitempty"`
 	// Since is the earliest event that counts, Until when the wait is over.
 	Since time.Time `json:"since"`
 	Until time.Time `json:"until"`

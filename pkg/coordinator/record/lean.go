@@ -1,7 +1,6 @@
 package record
 
 import (
-	"bytes"
 	"encoding/json"
 	"time"
 
@@ -19,9 +18,7 @@ type lean interface {
 }
 
 func (s *Step) lean() any {
-	short := *s
-	short.Output, short.Input, short.Override = s.Output.lean(), s.Input.lean(), s.Override.lean()
-	body := stepBody{Step: &short, Because: s.Because}
+	body := &stepBody{Step: s, Because: s.Because, Output: s.Output.lean(), Input: s.Input.lean(), Override: s.Override.lean()}
 	if s.Name != s.Path {
 		body.Name = s.Name
 	}
@@ -31,8 +28,11 @@ func (s *Step) lean() any {
 	if s.Because != "" && s.Because == s.Reason {
 		body.Because, body.Same = "", true
 	}
-	for _, e := range s.Log {
-		body.Log = append(body.Log, s.leanEntry(e))
+	if len(s.Log) > 0 {
+		body.Log = make([]entryBody, len(s.Log))
+		for i, e := range s.Log {
+			body.Log[i] = s.leanEntry(e)
+		}
 	}
 	return body
 }
@@ -53,7 +53,7 @@ func (s *Step) unlean(body []byte) error {
 		outcome := s.Outcome
 		s.LastVerdict = &gate.Verdict{Note: gate.Note{Outcome: &outcome}}
 	}
-	s.Output, s.Input, s.Override = s.Output.whole(), s.Input.whole(), s.Override.whole()
+	s.Output, s.Input, s.Override = read.Output.whole(), read.Input.whole(), read.Override.whole()
 	for _, e := range read.Log {
 		s.Log = append(s.Log, s.wholeEntry(e))
 	}
@@ -67,7 +67,12 @@ type stepBody struct {
 	Name    string       `json:"name,omitempty"`
 	Last    *verdictBody `json:"last_verdict,omitempty"`
 	Because string       `json:"because,omitempty"`
-	Log     []entryBody  `json:"log,omitempty"`
+
+	Output   Value `json:"output,omitzero"`
+	Input    Value `json:"input,omitzero"`
+	Override Value `json:"override,omitzero"`
+
+	Log []entryBody `json:"log,omitempty"`
 	// Same: it is because of the reason. Told: its last verdict was its outcome, nothing else.
 	Same bool `json:"same,omitempty"`
 	Told bool `json:"told,omitempty"`
@@ -197,14 +202,26 @@ func (f *Fact) unlean(body []byte) error {
 
 // lean leaves out the hash and the size of a value that is there itself.
 func (v Value) lean() Value {
-	if v.Inline == nil || v.Ref != "" || v.Size != len(v.Inline) || v.Hash != HashOf(v.Inline) {
-		return v
-	}
-	var tight bytes.Buffer
-	if json.Compact(&tight, v.Inline) != nil || tight.Len() != v.Size {
-		return v // it is written without its white space
+	if v.Inline == nil || v.Ref != "" || v.Size != len(v.Inline) || !tight(v.Inline) || v.Hash != HashOf(v.Inline) {
+		return v // of white space it is written without it
 	}
 	return Value{Inline: v.Inline}
+}
+
+// tight tells whether JSON has no white space between its parts.
+func tight(text []byte) bool {
+	inString := false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case !inString && (c == ' ' || c == '\n' || c == '\t' || c == '\r'):
+			return false
+		}
+	}
+	return true
 }
 
 func (v Value) whole() Value {
