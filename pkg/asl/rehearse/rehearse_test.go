@@ -78,46 +78,6 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-func TestTestState(t *testing.T) {
-	t.Parallel()
-	name, cause := "E", "why"
-	task := `{"Type":"Task","Resource":"arn:aws:states:::lambda:invoke","ResultPath":"$.r","Next":"N","Catch":[{"ErrorEquals":["E"],"Next":"C"}]}`
-	for title, c := range map[string]struct {
-		state string
-		mock  *rehearse.Answer
-		want  string
-	}{
-		"pass":         {`{"Type":"Pass","Result":1,"Next":"N"}`, nil, `{"status":"SUCCEEDED","output":1,"nextState":"N"}`},
-		"choice":       {`{"Type":"Choice","Choices":[{"Variable":"$.a","IsPresent":true,"Next":"Y"}],"Default":"N"}`, nil, `{"status":"SUCCEEDED","output":{"a":1},"nextState":"Y"}`},
-		"task":         {task, &rehearse.Answer{Result: json.RawMessage(`2`)}, `{"status":"SUCCEEDED","output":{"a":1,"r":2},"nextState":"N"}`},
-		"caught":       {task, &rehearse.Answer{Error: &name, Cause: &cause}, `{"status":"CAUGHT_ERROR","output":{"Error":"E","Cause":"why"},"error":"E","cause":"why","nextState":"C"}`},
-		"fail":         {`{"Type":"Fail","Error":"F"}`, nil, `{"status":"FAILED","error":"F"}`},
-		"retriable":    {`{"Type":"Task","Resource":"arn:aws:states:::lambda:invoke","End":true,"TimeoutSeconds":9,"Retry":[{"ErrorEquals":["E"]}]}`, &rehearse.Answer{Error: &name}, `{"status":"RETRIABLE","error":"E"}`},
-		"no limit":     {`{"Type":"Task","Resource":"arn:aws:states:::lambda:invoke","End":true,"Retry":[{"ErrorEquals":["E"]}]}`, &rehearse.Answer{Error: &name}, `{"status":"RETRIABLE","error":"E"}`},
-		"map":          {`{"Type":"Map","ResultSelector":{"n.$":"States.ArrayLength($)"},"End":true,"ItemProcessor":{"StartAt":"B","States":{"B":{"Type":"Succeed"}}}}`, &rehearse.Answer{Result: json.RawMessage(`[1,2]`)}, `{"status":"SUCCEEDED","output":{"n":2}}`},
-		"needs a mock": {task, nil, `mock`},
-		"takes none":   {`{"Type":"Pass","End":true}`, &rehearse.Answer{Result: json.RawMessage(`1`)}, `mock`},
-		"invalid":      {`{"Type":"Wait","Seconds":-1,"End":true}`, nil, `definition`},
-	} {
-		t.Run(title, func(t *testing.T) {
-			t.Parallel()
-			out, err := rehearse.TestState(json.RawMessage(c.state), json.RawMessage(`{"a":1}`), c.mock)
-			got, _ := json.Marshal(out)
-			switch {
-			case errors.Is(err, rehearse.ErrMock):
-				got = []byte("mock")
-			case errors.Is(err, asl.ErrDefinition):
-				got = []byte("definition")
-			case err != nil:
-				t.Fatal(err)
-			}
-			if string(got) != c.want {
-				t.Errorf("outcome is %s, want %s", got, c.want)
-			}
-		})
-	}
-}
-
 // Virtual time stands still unless something is due.
 func TestStageSetsTheClock(t *testing.T) {
 	t.Parallel()

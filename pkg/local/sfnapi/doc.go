@@ -6,7 +6,8 @@
 //
 // It differs from AWS in this: execution names are unique over all machines, a
 // machine's role is not used, and TestState takes one state with a mocked
-// answer and no Map or Parallel. For TestState the SDKs and the CLI prefix the
+// answer, which stands for the branches of a Parallel and the iterations of a
+// Map. For TestState the SDKs and the CLI prefix the
 // endpoint's host with "sync-"; switch that off
 // (AWS_DISABLE_HOST_PREFIX_INJECTION=true) or let that name resolve.
 package sfnapi

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
 	"github.com/aws/aws-sdk-go-v2/service/sfn/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/outerloop-dev/outerloop/pkg/local/durable"
 	"github.com/outerloop-dev/outerloop/pkg/local/sfnapi"
@@ -222,6 +223,11 @@ func TestTestState(t *testing.T) {
 		{`{"Type":"Pass","Parameters":{"v.$":"$v.x"},"End":true}`, `{"v":[1]}`, "", nil, types.TestExecutionStatusSucceeded, `{"v":{"x":[1]}}`},
 		{`{"Type":"Wait","Seconds":9,"Next":"n"}`, `{"a":1}`, "n", nil, types.TestExecutionStatusSucceeded, ""},
 		{`{"Type":"Pass","Result":5,"End":true}`, `5`, "", nil, types.TestExecutionStatusSucceeded, ""},
+		{`{"Type":"Map","ResultSelector":{"n.$":"States.ArrayLength($)"},"End":true,"ItemProcessor":{"StartAt":"B","States":{"B":{"Type":"Succeed"}}}}`,
+			`{"n":2}`, "", &types.MockInput{Result: aws.String(`[1,2]`)}, types.TestExecutionStatusSucceeded, ""},
+		{`{"Type":"Parallel","Branches":[{"StartAt":"B","States":{"B":{"Type":"Succeed"}}}],"Catch":[{"ErrorEquals":["States.ALL"],"Next":"c"}],"End":true}`,
+			`{"Error":"Bad","Cause":"c"}`, "c", fails("Bad"), types.TestExecutionStatusCaughtError, ""},
+		{`{"Type":"Fail","Error":"F"}`, ``, "", nil, types.TestExecutionStatusFailed, ""},
 	}
 	for _, c := range cases {
 		req := &sfn.TestStateInput{Definition: &c.state, Input: aws.String(`{"a":1}`), Mock: c.mock}
@@ -235,6 +241,31 @@ func TestTestState(t *testing.T) {
 		}
 		if got.Status != c.status || aws.ToString(got.Output) != c.output || aws.ToString(got.NextState) != c.next {
 			t.Errorf("%s: %s, %s, next %s", c.state, got.Status, aws.ToString(got.Output), aws.ToString(got.NextState))
+		}
+	}
+}
+
+// What cannot be tested is refused by name, not answered with something.
+func TestTestStateRefuses(t *testing.T) {
+	t.Parallel()
+	client, _, _ := setup(t)
+	result := &types.MockInput{Result: aws.String(`1`)}
+	for _, c := range []struct {
+		state, kind string
+		mock        *types.MockInput
+	}{
+		{`{"Type":"Pass","End":true}`, "ValidationException", result},
+		{`{"Type":"Map","End":true,"ItemProcessor":{"StartAt":"B","States":{"B":{"Type":"Succeed"}}}}`, "ValidationException", nil},
+		{`{"Type":"Task","Resource":"arn:aws:states:::lambda:invoke","End":true}`, "ValidationException", nil},
+		{`{"Type":"Task","Resource":"arn:aws:states:::lambda:invoke","End":true}`, "ValidationException", &types.MockInput{}},
+		{`{"Type":"Map","End":true,"ItemProcessor":{"StartAt":"no","States":{"B":{"Type":"Succeed"}}}}`, "InvalidDefinition", result},
+		{`{"Type":"Wait","Seconds":-1,"End":true}`, "InvalidDefinition", nil},
+		{`[`, "InvalidDefinition", nil},
+	} {
+		_, err := client.TestState(t.Context(), &sfn.TestStateInput{Definition: &c.state, Mock: c.mock})
+		var failed smithy.APIError
+		if !errors.As(err, &failed) || failed.ErrorCode() != c.kind {
+			t.Errorf("%s: %v", c.state, err)
 		}
 	}
 }
