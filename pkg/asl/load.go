@@ -31,6 +31,10 @@ func Load(data []byte, options ...Option) (*Machine, error) {
 		l.report(codeJSON, "/", "The definition has %d bytes, at most %d are allowed", len(data), MaxDefinition)
 		return nil, l.failure()
 	}
+	if !utf8.Valid(data) {
+		l.report(codeJSON, "/", "The definition is not valid UTF-8")
+		return nil, l.failure()
+	}
 	text, err := rawjson.NormalizeStrict(data)
 	if err != nil && !l.duplicates(err) {
 		l.report(codeJSON, "/", "The definition is not valid JSON: %v", err)

@@ -47,6 +47,7 @@ func TestLoadFindsErrors(t *testing.T) {
 		"shadowing":       {`{"StartAt":"A","States":{"A":{"Type":"Pass","Assign":{"x":1},"Next":"M"},"M":{"Type":"Map","ItemProcessor":{"StartAt":"B","States":{"B":{"Type":"Pass","Assign":{"x":2},"End":true}}},"End":true}}}`, []string{`outer scope`, `/States/M/ItemProcessor/States/B/Assign`}},
 		"unknown var":     {`{"StartAt":"A","States":{"A":{"Type":"Pass","Parameters":{"a.$":"$nope"},"End":true}}}`, []string{`Variable 'nope'`}},
 		"long name":       {`{"StartAt":"` + strings.Repeat("x", 81) + `","States":{"` + strings.Repeat("x", 81) + `":{"Type":"Succeed"}}}`, []string{`1 to 80 characters`}},
+		"not UTF-8":       {"{\"StartAt\":\"\xff\",\"States\":{\"\xff\":{\"Type\":\"Succeed\"}}}", []string{`INVALID_JSON_DESCRIPTION at /`}},
 		"deep":            {strings.Repeat("[", 2000) + strings.Repeat("]", 2000), []string{`INVALID_JSON_DESCRIPTION at /`}},
 	} {
 		t.Run(name, func(t *testing.T) {

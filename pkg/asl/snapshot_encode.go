@@ -112,7 +112,7 @@ func (s *snapshot) write(w *objectWriter) {
 	w.text("status", string(s.Status))
 	w.key("start")
 	w.begin()
-	w.document("input", s.Start.Input)
+	w.optionalDocument("input", s.Start.Input)
 	w.text("id", s.Start.ID)
 	w.text("name", s.Start.Name)
 	w.text("role_arn", s.Start.RoleARN)
