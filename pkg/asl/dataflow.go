@@ -83,7 +83,7 @@ func (t *transition) evalAssign(s *scope, tpl *template) ([]Variable, *fault) {
 	if bad != nil {
 		return nil, bad
 	}
-	if len(v) > MaxPayload {
+	if oversized(v) {
 		ft := t.tooLarge(s.flow.state.name)
 		return nil, &ft
 	}

@@ -73,7 +73,7 @@ func (t *transition) join(f *flow, previous int64) {
 	output := f.Group.result()
 	t.aside(previous, succeededType(f.state.kind), nil)
 	f.Group = nil
-	if len(output) > MaxPayload {
+	if oversized(output) {
 		t.fail(f, t.tooLarge(f.state.name))
 		return
 	}

@@ -39,7 +39,7 @@ type detailsRecord struct {
 
 // UnmarshalJSON reads what MarshalJSON writes.
 func (h *HistoryEvent) UnmarshalJSON(data []byte) error {
-	text, err := rawjson.Normalize(data)
+	text, err := rawjson.NormalizeWithin(data, ownDepth)
 	if err != nil {
 		return fmt.Errorf("reading history event: %w", err)
 	}

@@ -122,3 +122,13 @@ func TestCheckName(t *testing.T) {
 		}
 	}
 }
+
+// What a state makes of its data nests no more deeply than what may come in, so
+// that a snapshot and a history can always be read again (FuzzGenerated).
+func TestDataThatNestsForEver(t *testing.T) {
+	t.Parallel()
+	out := run(t, `{"StartAt":"A","States":{"A":{"Type":"Pass","Parameters":{"in.$":"$"},"Next":"B"},"B":{"Type":"Pass","Next":"A"}}}`, `{}`, "")
+	if out.Status != asl.Failed || text(out.Error) != "States.DataLimitExceeded" {
+		t.Errorf("ended %s with %s: %s", out.Status, text(out.Error), text(out.Cause))
+	}
+}

@@ -16,13 +16,16 @@ func (x *Execution) Snapshot() ([]byte, error) {
 	return w.b, nil
 }
 
+// ownDepth is how deeply our own records nest: data, and the states around it.
+const ownDepth = 8 * rawjson.MaxDepth
+
 // Restore returns the execution of a snapshot. The machine must be that of the
 // execution. Errors are ErrSnapshot.
 func Restore(m *Machine, data []byte) (*Execution, error) {
 	x := New(m)
 	// Snapshots are in canonical form but for what a store may have done to
 	// their white space and escapes.
-	text, err := rawjson.Normalize(data)
+	text, err := rawjson.NormalizeWithin(data, ownDepth)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrSnapshot, err)
 	}

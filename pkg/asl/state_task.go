@@ -24,7 +24,7 @@ func (t *transition) schedule(f *flow) {
 	if bad == nil {
 		heartbeat, bad = t.taskSeconds(s, spec.heartbeat)
 	}
-	if bad == nil && len(request) > MaxPayload {
+	if bad == nil && oversized(request) {
 		ft := t.tooLarge(f.state.name)
 		bad = &ft
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/outerloop-dev/outerloop/pkg/asl/internal/rawjson"
 )
 
 // transition is the work that one event causes.
@@ -183,7 +185,7 @@ type exit struct {
 // leave ends a flow's state and moves on.
 func (t *transition) leave(f *flow, e exit) {
 	s := f.state
-	if len(e.output) > MaxPayload {
+	if oversized(e.output) {
 		t.fail(f, t.tooLarge(s.name))
 		return
 	}
@@ -202,6 +204,10 @@ func (t *transition) leave(f *flow, e exit) {
 		t.end(Succeeded, historyExecutionSucceeded, e.output, fault{})
 	}
 }
+
+// oversized tells whether data is beyond MaxPayload, or nests more deeply than
+// what may come from outside: nothing is kept that could not be read again.
+func oversized(data []byte) bool { return len(data) > MaxPayload || rawjson.Deeper(data) }
 
 // tooLarge is the fault of a result beyond MaxPayload.
 func (t *transition) tooLarge(what string) fault {

@@ -29,13 +29,43 @@ func (e *DuplicateError) Error() string {
 // Normalize returns the canonical form of JSON text in memory of its own. Of
 // duplicate keys the last value wins and the first place.
 func Normalize(text []byte) ([]byte, error) {
-	n := normalizer{in: text, out: make([]byte, 0, len(text))}
+	return NormalizeWithin(text, MaxDepth)
+}
+
+// NormalizeWithin is Normalize of text that may nest as deeply as is said: of
+// what holds values that nest up to MaxDepth themselves.
+func NormalizeWithin(text []byte, depth int) ([]byte, error) {
+	n := normalizer{in: text, out: make([]byte, 0, len(text)), most: depth}
 	return n.run()
+}
+
+// Deeper tells whether canonical text nests more deeply than MaxDepth.
+func Deeper(text []byte) bool {
+	if len(text) < 2*MaxDepth {
+		return false
+	}
+	depth, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			if depth++; depth > MaxDepth {
+				return true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return false
 }
 
 // NormalizeStrict is Normalize, but duplicate keys are errors, joined.
 func NormalizeStrict(text []byte) ([]byte, error) {
-	n := normalizer{in: text, out: make([]byte, 0, len(text)), strict: true}
+	n := normalizer{in: text, out: make([]byte, 0, len(text)), most: MaxDepth, strict: true}
 	out, err := n.run()
 	if err == nil && n.duplicates != nil {
 		err = errors.Join(n.duplicates...)
@@ -48,6 +78,7 @@ type normalizer struct {
 	out        []byte
 	i          int
 	depth      int
+	most       int
 	strict     bool
 	path       []string
 	duplicates []error
@@ -98,7 +129,7 @@ func (n *normalizer) value() error {
 	switch c := n.peek(); {
 	case c == '{' || c == '[':
 		n.depth++
-		if n.depth > MaxDepth {
+		if n.depth > n.most {
 			return ErrDepth
 		}
 		var err error
