@@ -30,7 +30,12 @@ func (s *Sim) rest() {
 	s.log("from now on nothing goes wrong")
 	for s.rounds = range lastRounds {
 		if s.rounds > 1 && s.over() {
-			break
+			if !s.run(s.now.Add(time.Minute)) { // the last answers are on their way to the engine
+				return
+			}
+			if s.over() { // nobody has redriven one meanwhile
+				break
+			}
 		}
 		s.spawn(0, "last round", func() {
 			s.watch()
@@ -49,9 +54,6 @@ func (s *Sim) rest() {
 		if !s.run(s.now.Add(10 * time.Minute)) {
 			return
 		}
-	}
-	if !s.run(s.now.Add(time.Minute)) { // the last answers are on their way to the engine
-		return
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.guard.runs)) {
 		if r := s.guard.runs[id]; !r.Status.Closed() && !s.waitsForMoney(r) {
