@@ -210,7 +210,7 @@ func (c *Coordinator) takeEvent(ctx context.Context, key store.Key) (bool, error
 }
 
 // trigger starts what subscribes to an event. A start that is refused for good
-// (the rule, the input) is logged and holds nothing up; false: a loop is paused.
+// holds nothing up (unlessRefused); false: a loop is paused.
 func (c *Coordinator) trigger(ctx context.Context, e *record.Event) (all bool, err error) {
 	all = true
 	subscribed, err := c.subscribers(ctx, func(t *loop.TriggerRule) bool {
@@ -241,23 +241,11 @@ func (c *Coordinator) trigger(ctx context.Context, e *record.Event) (all bool, e
 			return false, err
 		}
 		_, err = c.Fire(ctx, FireRequest{Loop: s.loop, Trigger: s.number, Event: data, At: e.At, By: "event " + e.Name + " " + e.ID})
-		if err := c.unlessRefused(err, s.loop, e.ID); err != nil {
+		if err := c.unlessRefused(ctx, err, s.loop, occurrence{"event " + e.Name, e.ID, e.Data}); err != nil {
 			return false, err
 		}
 	}
 	return all, nil
-}
-
-// unlessRefused lets pass what trying again would not change.
-func (c *Coordinator) unlessRefused(err error, loopName, id string) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, ErrInput), errors.Is(err, ErrOtherInput), errors.Is(err, ErrOverlap), errors.Is(err, ErrNotPossible):
-		c.cfg.Log.Warn("nothing was started", "loop", loopName, "event", id, "reason", err)
-		return nil
-	}
-	return err
 }
 
 // subscriber is a trigger of the catalogue: the loop and the trigger's number.

@@ -157,7 +157,7 @@ func (c *Coordinator) fireConditions(ctx context.Context, t *loop.TriggerRule, m
 			out, err := c.Fire(ctx, FireRequest{
 				Loop: l.o.Loop, Trigger: l.o.Trigger, Output: l.output, Item: s.item, At: known.Began, By: "monitor " + t.Monitor.Probe + " " + s.key,
 			})
-			switch err := c.unlessRefused(err, l.o.Loop, s.key); {
+			switch err := c.unlessRefused(ctx, err, l.o.Loop, occurrence{"monitor " + t.Monitor.Probe, s.key + " " + known.Began.Format(time.RFC3339), nil}); {
 			case err != nil:
 				failed = append(failed, err)
 			case out.NotDue == "":

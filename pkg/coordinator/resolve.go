@@ -56,7 +56,7 @@ func (c *Coordinator) rollbackOf(ctx context.Context, exc *record.Exception) err
 // afterResolve tells the engine: the waiting state, the next generation's
 // execution, or the end.
 func (c *Coordinator) afterResolve(ctx context.Context, exc *record.Exception) error {
-	if exc.Class == classDuplicate || exc.Class == classLetter {
+	if standsAlone(exc) {
 		return nil // nothing waits for it
 	}
 	if exc.Resolution == WayClose {
@@ -113,7 +113,7 @@ func (c *Coordinator) resolve(ctx context.Context, req ResolveRequest) (*record.
 		return nil, err
 	}
 	exc.Resolution, exc.By, exc.Reason, exc.At = req.Way, req.By, req.Reason, c.now()
-	if exc.Class == classDuplicate || exc.Class == classLetter {
+	if standsAlone(exc) {
 		return exc, c.writeRecord(ctx, exc.Put(), &exc.Stored)
 	}
 	r := &resolution{req: req, exc: exc}
