@@ -88,6 +88,10 @@ func (c *bounder) block(b *block) int64 {
 	return most
 }
 
+// groupEnd are the events at the end of a Map or Parallel: that it succeeded, and
+// that its state failed all the same, over its result.
+const groupEnd = 2
+
 // state bounds one visit of a state.
 func (c *bounder) state(s *state) int64 {
 	attempts := int64(1)
@@ -104,13 +108,13 @@ func (c *bounder) state(s *state) int64 {
 		}
 		return plus(2, times(attempts, each))
 	case typeParallel:
-		each := int64(1)
+		each := int64(1 + groupEnd)
 		for _, inner := range s.branches {
 			each = plus(each, c.block(inner))
 		}
-		return plus(3, times(attempts, each))
+		return plus(2, times(attempts, each))
 	case typeMap:
-		return plus(3, times(attempts, c.mapEvents(s)))
+		return plus(2, times(attempts, plus(groupEnd, c.mapEvents(s))))
 	}
 	return 2
 }
