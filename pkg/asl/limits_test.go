@@ -92,7 +92,7 @@ func TestEventBound(t *testing.T) {
 		"retries": {one(`{` + task + `,"Retry":[{"ErrorEquals":["A"],"MaxAttempts":2},{"ErrorEquals":["States.ALL"]}],"End":true}`), asl.Bounds{}, 4 + 6*3, ""},
 		"choice takes the longer way": {`{"StartAt":"C","States":{"C":{"Type":"Choice","Choices":[{"Variable":"$.a","IsPresent":true,"Next":"L"}],"Default":"S"},
 			"L":{` + task + `,"Next":"S"},"S":{"Type":"Succeed"}}}`, asl.Bounds{}, 2 + 2 + 5 + 2, ""},
-		"map":         {one(`{"Type":"Map","ItemProcessor":{"StartAt":"A","States":{"A":{` + task + `,"End":true}}},"End":true}`), asl.Bounds{Items: map[string]int{"X": 40}}, 2 + 3 + 1 + 40*(2+5), ""},
+		"map":         {one(`{"Type":"Map","ItemProcessor":{"StartAt":"A","States":{"A":{` + task + `,"End":true}}},"End":true}`), asl.Bounds{Items: map[string]int{"X": 40}}, 2 + 4 + 1 + 40*(2+5), ""},
 		"map open":    {one(`{"Type":"Map","ItemProcessor":{"StartAt":"A","States":{"A":{"Type":"Succeed"}}},"End":true}`), asl.Bounds{}, math.MaxInt64, "no bound of its items"},
 		"cycle open":  {`{"StartAt":"A","States":{"A":{` + task + `,"Next":"B"},"B":{"Type":"Choice","Choices":[{"Variable":"$.a","IsPresent":true,"Next":"A"}],"Default":"S"},"S":{"Type":"Succeed"}}}`, asl.Bounds{}, math.MaxInt64, "A cycle through state"},
 		"cycle bound": {`{"StartAt":"A","States":{"A":{` + task + `,"Next":"B"},"B":{"Type":"Choice","Choices":[{"Variable":"$.a","IsPresent":true,"Next":"A"}],"Default":"S"},"S":{"Type":"Succeed"}}}`, asl.Bounds{Visits: map[string]int{"A": 3}}, 2 + 3*5 + 4*2 + 2, ""},
