@@ -126,8 +126,8 @@ type beginning struct {
 	answer gate.BeginAnswer
 }
 
-// beginCall records that the call is about to be made: in one transaction with
-// the checks that the attempt owns its step, that the run is open, and that the
+// beginCall records that the call is about to be made: in one transaction that
+// demands that the attempt owns its step, that the run is open, and that the
 // resource is still its own.
 func (q *call) beginCall(ctx context.Context, s *record.Step, a *record.Action, b beginning) (gate.BeginAnswer, error) {
 	now := q.c.now()
@@ -150,12 +150,11 @@ func (q *call) beginCall(ctx context.Context, s *record.Step, a *record.Action, 
 	if err := q.recordUndo(ctx, s, a); err != nil {
 		return gate.BeginAnswer{}, err
 	}
-	ops := []store.Op{s.Unchanged(), record.CheckRun(q.run.ID, q.Gen)}
-	if until.UnixMilli() > s.LeaseMs {
-		extended := s.Clone()
-		extended.LeaseMs = until.UnixMilli()
-		ops[0] = extended.Put()
-	}
+	// The step's record changes with its action: who is about to pass over the
+	// step, and has read both before, finds out.
+	extended := s.Clone()
+	extended.LeaseMs = max(s.LeaseMs, until.UnixMilli())
+	ops := []store.Op{extended.Put(), record.CheckRun(q.run.ID, q.Gen)}
 	if s.Resource != "" {
 		ops = append(ops, record.Held(s.Resource, s.ResourceFence))
 	}

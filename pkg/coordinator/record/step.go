@@ -218,9 +218,6 @@ func (s *Step) Archive() store.Op {
 	return store.Create(item)
 }
 
-// Unchanged demands that the step still stands as it was read.
-func (s *Step) Unchanged() store.Op { return store.CheckVersion(StepKey(s.Run, s.Address), s.Stored) }
-
 // Live tells whether an attempt holds the step at a time.
 func (s *Step) Live(now time.Time) bool {
 	return s.State == outerloop.StepRunning && now.UnixMilli() < s.LeaseMs
