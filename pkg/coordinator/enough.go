@@ -128,7 +128,7 @@ func (d *delivered) voidWaits(ctx context.Context, s *record.Step, deltas map[st
 			return nil, nil, err
 		}
 		if exc != nil && !exc.Resolved() && !exc.Blocks {
-			exc.Resolution, exc.By, exc.At, exc.Delivered = WayClose, "enough", d.c.now(), true
+			exc.Resolution, exc.By, exc.At = WayClose, "enough", d.c.now()
 			tokens = append(tokens, append(exc.Before, exc.Token)...)
 			deltas[record.RunQuestions]--
 			ops = append(ops, exc.Put())
